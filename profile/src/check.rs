@@ -1,0 +1,145 @@
+//! Whether a message's references lead somewhere.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::profile::Index;
+use crate::proto;
+
+/// Checks what [`crate::Profile`] promises, and returns where each id is.
+pub(crate) fn coherent(profile: &proto::Profile) -> Result<Index> {
+    let strings = Strings::of(profile)?;
+    if profile.sample_type.is_empty() {
+        return Err(Error::malformed(
+            "the profile has no sample types; it needs at least one",
+        ));
+    }
+    for value_type in profile.sample_type.iter().chain(&profile.period_type) {
+        strings.has(value_type.r#type, "a value type")?;
+        strings.has(value_type.unit, "the unit of a value type")?;
+    }
+    strings.has(profile.drop_frames, "drop_frames")?;
+    strings.has(profile.keep_frames, "keep_frames")?;
+    strings.has(profile.default_sample_type, "default_sample_type")?;
+    strings.has(profile.doc_url, "doc_url")?;
+    for &comment in &profile.comment {
+        strings.has(comment, "a comment")?;
+    }
+
+    let mappings = ids("mapping", profile.mapping.iter().map(|it| it.id))?;
+    for mapping in &profile.mapping {
+        strings.has(mapping.filename, "the file name of a mapping")?;
+        strings.has(mapping.build_id, "the build id of a mapping")?;
+    }
+    let functions = ids("function", profile.function.iter().map(|it| it.id))?;
+    for function in &profile.function {
+        strings.has(function.name, "the name of a function")?;
+        strings.has(function.system_name, "the system name of a function")?;
+        strings.has(function.filename, "the file name of a function")?;
+    }
+    let locations = ids("location", profile.location.iter().map(|it| it.id))?;
+    for location in &profile.location {
+        if location.mapping_id != 0 {
+            defined(
+                &mappings,
+                "mapping",
+                location.mapping_id,
+                "location",
+                location.id,
+            )?;
+        }
+        for line in &location.line {
+            defined(
+                &functions,
+                "function",
+                line.function_id,
+                "location",
+                location.id,
+            )?;
+        }
+    }
+    for (number, sample) in profile.sample.iter().enumerate() {
+        if sample.value.len() != profile.sample_type.len() {
+            return Err(Error::malformed(format!(
+                "sample {number} has {} values; with {} sample types it needs as many",
+                sample.value.len(),
+                profile.sample_type.len(),
+            )));
+        }
+        for &id in &sample.location_id {
+            defined(&locations, "location", id, "sample", number as u64)?;
+        }
+        for label in &sample.label {
+            strings.has(label.key, "the key of a label")?;
+            strings.has(label.str, "the text of a label")?;
+            strings.has(label.num_unit, "the unit of a label")?;
+        }
+    }
+    Ok(Index {
+        mappings,
+        locations,
+        functions,
+    })
+}
+
+struct Strings {
+    len: usize,
+}
+
+impl Strings {
+    fn of(profile: &proto::Profile) -> Result<Self> {
+        match profile.string_table.first() {
+            Some(first) if first.is_empty() => Ok(Self {
+                len: profile.string_table.len(),
+            }),
+            Some(_) => Err(Error::malformed(
+                "string 0 of the profile has text; the format reserves it for the empty string",
+            )),
+            None => Err(Error::malformed(
+                "the profile has no strings; the format demands at least the empty one",
+            )),
+        }
+    }
+
+    fn has(&self, number: i64, what: &str) -> Result<()> {
+        match usize::try_from(number) {
+            Ok(number) if number < self.len => Ok(()),
+            _ => Err(Error::malformed(format!(
+                "{what} refers to string {number}; there are strings 0 to {}",
+                self.len - 1,
+            ))),
+        }
+    }
+}
+
+fn ids(what: &str, ids: impl Iterator<Item = u64>) -> Result<HashMap<u64, usize>> {
+    let mut index = HashMap::with_capacity(ids.size_hint().0);
+    for (place, id) in ids.enumerate() {
+        if id == 0 {
+            return Err(Error::malformed(format!(
+                "a {what} has the id 0; ids begin at 1"
+            )));
+        }
+        if index.insert(id, place).is_some() {
+            return Err(Error::malformed(format!(
+                "two {what}s have the id {id}; each id may be used once"
+            )));
+        }
+    }
+    Ok(index)
+}
+
+fn defined(
+    index: &HashMap<u64, usize>,
+    what: &str,
+    id: u64,
+    user: &str,
+    number: u64,
+) -> Result<()> {
+    if index.contains_key(&id) {
+        return Ok(());
+    }
+    Err(Error::malformed(format!(
+        "{user} {number} refers to {what} {id}, which the profile does not define"
+    )))
+}

@@ -1,0 +1,125 @@
+//! Frames out of a file's debug information (DWARF), inlined calls included.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use addr2line::Context;
+use addr2line::gimli::{DwarfSections, EndianSlice, RunTimeEndian, SectionId};
+use flate2::read::ZlibDecoder;
+use object::{CompressionFormat, Object, ObjectSection};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::Parsed;
+
+/// Debug information beyond this is left to the reader of the profile: it is held
+/// in memory while names are looked up.
+const SECTION_BYTES_MAX: u64 = 256 << 20;
+
+/// What debug information says of one frame.
+pub(crate) struct DebugFrame {
+    /// The linker's name, or the bare one if that is all there is.
+    pub(crate) name: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// The frames at each link-time address, the innermost inlined one first; none
+/// where the debug information says nothing.
+///
+/// Split debug information (`.dwo`, `.dwp`) is not opened.
+pub(crate) fn frames(file: &Parsed<'_>, addresses: &[u64]) -> Result<Vec<Vec<DebugFrame>>> {
+    let mut budget = SECTION_BYTES_MAX;
+    let sections = DwarfSections::load(|id| section(file, id, &mut budget))?;
+    let endian = match file.is_little_endian() {
+        true => RunTimeEndian::Little,
+        false => RunTimeEndian::Big,
+    };
+    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let context = Context::from_dwarf(dwarf).map_err(|source| {
+        Error::malformed("the debug information cannot be read").caused_by(source)
+    })?;
+    Ok(addresses
+        .iter()
+        // One unit that cannot be understood does not make the others worthless.
+        .map(|&address| frames_at(&context, address).unwrap_or_default())
+        .collect())
+}
+
+fn frames_at(
+    context: &Context<EndianSlice<'_, RunTimeEndian>>,
+    address: u64,
+) -> std::result::Result<Vec<DebugFrame>, addr2line::gimli::Error> {
+    let mut found = Vec::new();
+    let mut frames = context.find_frames(address).skip_all_loads()?;
+    while let Some(frame) = frames.next()? {
+        let name = match &frame.function {
+            Some(function) => Some(function.raw_name()?.into_owned()),
+            None => None,
+        };
+        let location = frame.location.as_ref();
+        found.push(DebugFrame {
+            name,
+            file: location.and_then(|it| it.file).map(str::to_owned),
+            line: location.and_then(|it| it.line).unwrap_or(0),
+            column: location.and_then(|it| it.column).unwrap_or(0),
+        });
+    }
+    Ok(found)
+}
+
+/// The bytes of one section; none if it is absent or not needed for frames.
+fn section<'a>(file: &Parsed<'a>, id: SectionId, budget: &mut u64) -> Result<Cow<'a, [u8]>> {
+    let needed = matches!(
+        id,
+        SectionId::DebugAbbrev
+            | SectionId::DebugAddr
+            | SectionId::DebugAranges
+            | SectionId::DebugInfo
+            | SectionId::DebugLine
+            | SectionId::DebugLineStr
+            | SectionId::DebugRanges
+            | SectionId::DebugRngLists
+            | SectionId::DebugStr
+            | SectionId::DebugStrOffsets
+    );
+    let Some(section) = needed.then(|| file.section_by_name(id.name())).flatten() else {
+        return Ok(Cow::Borrowed(&[]));
+    };
+    let unreadable = |source: object::Error| {
+        Error::malformed(format!("section {} cannot be read", id.name())).caused_by(source)
+    };
+    let range = section.compressed_file_range().map_err(unreadable)?;
+    // Counted before anything is read, compressed bytes included: both are held.
+    let held = match range.format {
+        CompressionFormat::None => range.uncompressed_size,
+        _ => range
+            .uncompressed_size
+            .saturating_add(range.compressed_size),
+    };
+    *budget = budget.checked_sub(held).ok_or_else(|| {
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("the debug information has more than {SECTION_BYTES_MAX} bytes"),
+        )
+    })?;
+    let section = section.compressed_data().map_err(unreadable)?;
+    match section.format {
+        CompressionFormat::None => Ok(Cow::Borrowed(section.data)),
+        CompressionFormat::Zlib => {
+            let mut bytes = Vec::new();
+            ZlibDecoder::new(section.data)
+                .take(section.uncompressed_size)
+                .read_to_end(&mut bytes)
+                .map_err(|source| {
+                    Error::malformed(format!("section {} cannot be inflated", id.name()))
+                        .caused_by(source)
+                })?;
+            Ok(Cow::Owned(bytes))
+        }
+        _ => Err(Error::malformed(format!(
+            "section {} is compressed in a way other than zlib",
+            id.name()
+        ))),
+    }
+}
