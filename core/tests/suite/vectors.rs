@@ -1,9 +1,9 @@
 //! The 300 runs of the reference implementation, through the real recorder.
 
-#[path = "../examples/replay/run.rs"]
+#[path = "../../examples/replay/run.rs"]
 mod run;
 
-const VECTORS: &str = include_str!("../../tests/vectors/schedule.jsonl");
+const VECTORS: &str = include_str!("../../../tests/vectors/schedule.jsonl");
 
 #[test]
 fn every_run_of_the_reference_comes_out_the_same() {

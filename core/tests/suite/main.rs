@@ -1,0 +1,8 @@
+//! The core as others use it, on its doubles.
+
+mod doubles;
+mod dropping;
+mod recorder;
+mod support;
+mod tasks;
+mod vectors;
