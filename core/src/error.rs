@@ -33,7 +33,8 @@ pub enum ErrorKind {
     Snapshot,
     /// A part of the recorder panicked. The panic was contained.
     Panicked,
-    /// The runtime is shutting down and refused blocking work.
+    /// The runtime refused blocking work: it is shutting down, or the system
+    /// gives it no thread.
     ShuttingDown,
 }
 

@@ -21,11 +21,12 @@ pub type Work = Box<dyn FnOnce() + Send + 'static>;
 ///
 /// # Contract
 ///
-/// An implementation promises that [`spawn`](Self::spawn) does not block, and
-/// that it either runs `work` exactly once or, when the runtime is shutting
-/// down, drops it unrun. It need not say which: the core hands over work that
-/// takes care of itself when dropped. Pieces may run in parallel and in any
-/// order. Implementations need not contain panics; the core does.
+/// An implementation promises that [`spawn`](Self::spawn) neither blocks nor
+/// panics, and that it either runs `work` exactly once or, when the runtime is
+/// shutting down or the system refuses it a thread, drops it unrun. It need not
+/// say which: the core hands over work that takes care of itself when dropped.
+/// Pieces may run in parallel and in any order. Implementations need not
+/// contain panics of the work; the core does.
 pub trait Offload: Send + Sync {
     /// Runs `work` soon, elsewhere.
     fn spawn(&self, work: Work);
@@ -63,7 +64,7 @@ pub fn run<T: Send + 'static>(
             Ok(Err(panic)) => Err(panicked(&*panic)),
             Err(oneshot::Canceled) => Err(Error::new(
                 ErrorKind::ShuttingDown,
-                "the runtime refused blocking work: it is shutting down",
+                "the runtime refused blocking work: it is shutting down or out of threads",
             )),
         }
     }

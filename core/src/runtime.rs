@@ -11,7 +11,7 @@ use crate::{Clock, Driver, Error, Offload, SnapshotSource};
 ///
 /// Making the value and asking for its [`clock`](Self::clock) work anywhere;
 /// whether the runtime is really there is found out by
-/// [`connect`](Self::connect).
+/// [`connect`](Self::connect), which may start threads that the runtime keeps.
 pub trait Runtime {
     /// The runtime's own clock.
     fn clock(&self) -> Arc<dyn Clock>;

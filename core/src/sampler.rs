@@ -69,7 +69,7 @@ pub enum LabelChannel {
     /// ([`labels::current`](crate::labels::current)).
     ThreadLocal,
     /// It finds a marker frame in the stack
-    /// ([`labels::Markers`](crate::labels::Markers)): every poll of a task runs
+    /// ([`labels::Marker`](crate::labels::Marker)): every poll of a task runs
     /// through the marker function of its label.
     MarkerFrames,
 }

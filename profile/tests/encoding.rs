@@ -96,10 +96,9 @@ fn the_limit_allows_its_very_number_of_bytes() {
 
 #[test]
 fn a_bomb_is_not_inflated() {
-    // A gibibyte in about a mebibyte, in the form of one long unknown field.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     let zeros = vec![0; 1 << 20];
-    for _ in 0..1024 {
+    for _ in 0..32 {
         gzip.write_all(&zeros).expect("a vector takes everything");
     }
     let bomb = gzip.finish().expect("a vector takes everything");

@@ -82,6 +82,12 @@ pub(super) fn name(label: Label) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// The number after the last that was given out.
+pub(super) fn end() -> u16 {
+    let interner = INTERNER.read().unwrap_or_else(PoisonError::into_inner);
+    FIRST_NAMED + interner.names.len() as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,12 +4,11 @@
 //! addresses. For it each label has a function of its own, and every poll of a
 //! labelled task runs through the function of its label.
 
-use std::collections::HashMap;
 use std::hint::black_box;
 
-use super::{LABELS, Label};
+use super::{LABELS, Label, interner};
 
-type Marker = fn(&mut dyn FnMut());
+type MarkerFn = fn(&mut dyn FnMut());
 
 /// Runs `work` with a frame of its own on the stack.
 ///
@@ -26,7 +25,7 @@ fn marker<const LABEL: usize>(work: &mut dyn FnMut()) {
 /// literal. There is no array of functions generic over a running constant.
 macro_rules! markers {
     ($($thirty_two:literal)*) => {{
-        let mut table: [Marker; LABELS] = [marker::<0>; LABELS];
+        let mut table: [MarkerFn; LABELS] = [marker::<0>; LABELS];
         $(markers!(@ table, $thirty_two * 32;
             0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
             16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);)*
@@ -39,7 +38,7 @@ macro_rules! markers {
     };
 }
 
-static MARKERS: [Marker; LABELS] = markers!(
+static MARKERS: [MarkerFn; LABELS] = markers!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
     16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
 );
@@ -51,7 +50,7 @@ pub(crate) fn enter_marked<T>(label: Label, work: impl FnOnce() -> T) -> T {
     let mut work = Some(work);
     let mut result = None;
     super::with(label, || {
-        MARKERS[usize::from(label.0)](&mut || {
+        Marker { label }.run(&mut || {
             if let Some(work) = work.take() {
                 result = Some(work());
             }
@@ -63,57 +62,68 @@ pub(crate) fn enter_marked<T>(label: Label, work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The marker functions of this process, by address: for samplers that look
-/// for a label in a stack.
+/// The marker of one label: for samplers that look for labels in stacks.
+///
+/// The return address that its frame has in a stack is found by calling it and
+/// looking: it is the smallest one at or above [`address`](Self::address),
+/// since a marker calls nothing but its work.
 ///
 /// ```
-/// use tachograph_core::labels::Markers;
+/// use tachograph_core::Name;
+/// use tachograph_core::labels::{Label, markers};
 ///
-/// let markers = Markers::new();
-/// assert_eq!(markers.label_of_function(0), None);
+/// let label = Label::intern(&Name::new("compaction")?);
+/// let marker = markers().find(|marker| marker.label() == label).expect("interned");
+/// let mut calls = 0;
+/// marker.run(&mut || calls += 1);
+/// assert_eq!(calls, 1);
+/// # Ok::<(), tachograph_core::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct Markers {
-    labels: HashMap<usize, Label>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    label: Label,
 }
 
-impl Markers {
-    /// Looks the functions up.
-    pub fn new() -> Self {
-        let labels = MARKERS
-            .iter()
-            .enumerate()
-            .map(|(number, marker)| (*marker as usize, Label(number as u16)))
-            .collect();
-        Self { labels }
-    }
-
-    /// The label whose marker function starts at `address`.
-    pub fn label_of_function(&self, address: usize) -> Option<Label> {
-        self.labels.get(&address).copied()
-    }
+/// The markers of all labels that have been given out so far, [`Label::OTHER`]
+/// first.
+pub fn markers() -> impl Iterator<Item = Marker> {
+    (Label::OTHER.0..interner::end()).map(|number| Marker {
+        label: Label(number),
+    })
 }
 
-impl Default for Markers {
-    fn default() -> Self {
-        Self::new()
+impl Marker {
+    /// The label it marks.
+    pub fn label(self) -> Label {
+        self.label
+    }
+
+    /// Where its function begins.
+    pub fn address(self) -> usize {
+        self.function() as usize
+    }
+
+    /// Runs `work` with the marker's frame on the stack. The current thread's
+    /// label is left as it is.
+    pub fn run(self, work: &mut dyn FnMut()) {
+        self.function()(work);
+    }
+
+    fn function(self) -> MarkerFn {
+        MARKERS[usize::from(self.label.0)]
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
     fn every_label_has_a_function_of_its_own() {
-        let markers = Markers::new();
-        assert_eq!(markers.labels.len(), LABELS);
-        for (number, marker) in MARKERS.iter().enumerate() {
-            assert_eq!(
-                markers.label_of_function(*marker as usize),
-                Some(Label(number as u16))
-            );
-        }
+        let addresses: HashSet<_> = MARKERS.iter().map(|marker| *marker as usize).collect();
+        assert_eq!(addresses.len(), LABELS);
     }
 
     #[test]

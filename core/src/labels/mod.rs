@@ -10,8 +10,8 @@ mod interner;
 mod markers;
 
 pub use current::{current, with};
-pub use markers::Markers;
 pub(crate) use markers::enter_marked;
+pub use markers::{Marker, markers};
 
 use crate::Name;
 

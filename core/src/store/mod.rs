@@ -21,15 +21,16 @@ use crate::Error;
 ///
 /// An implementation promises:
 /// - *Exclusive.* It is open for one recorder at a time, from its construction
-///   to [`close`](Self::close) or its drop, whichever comes first.
+///   to [`close`](Self::close), or to the drop of the store and of everything
+///   staged in it. After that its methods fail.
 /// - *Create-only.* Nothing that stands in the store is ever replaced, and
 ///   nothing is removed but what [`recover`](Self::recover) and a staged
 ///   capture say.
 /// - *Atomic.* A capture is seen whole or not at all. Should the two parts not
 ///   appear at once, the sidecar comes first.
 /// - *Durable.* What [`StagedCapture::publish`] reported survives a power loss.
-/// - *Bounded.* Looking at a store with any number of entries takes bounded
-///   memory.
+/// - *Bounded.* Looking at a store takes memory for the entries that are named
+///   like those of captures, and for no others.
 pub trait Store: Send + Sync {
     /// Puts away what a crashed recorder left (see [`RecoveryPlan`]) and says
     /// what it found. Called once, before anything else.
@@ -80,7 +81,8 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 /// A capture on its way into a [`Store`]. Dropping it removes every trace.
 pub trait StagedCapture: Send {
     /// Makes the capture stand in the store, then removes the unfinished
-    /// profiles that [`Store::recover`] found.
+    /// profiles that [`Store::recover`] found. One that cannot be removed does
+    /// not fail the capture; it is tried again after the next.
     ///
     /// # Errors
     ///

@@ -3,7 +3,8 @@ use std::time::{Duration, SystemTime};
 use crate::store::{CaptureName, EntryKind, Store};
 use crate::{Error, ErrorKind};
 
-/// A place that stores can be opened on, seen from outside.
+/// A place that stores can be opened on, seen from outside. It exists before
+/// the first store is opened.
 pub trait StoreFixture {
     /// Opens a store on the place, again and again.
     ///

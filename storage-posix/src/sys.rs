@@ -1,0 +1,158 @@
+//! Every call to the system, and nothing else: relative to a descriptor,
+//! close-on-exec, and never through a symlink in the last component unless the
+//! name of the function says so.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::{Errno, Result, retry_on_intr};
+use rustix::path::Arg;
+use rustix::process::Uid;
+
+/// Owner only, for directories.
+pub(crate) const DIRECTORY_MODE: Mode = Mode::RWXU;
+
+/// Owner only, for files.
+pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+const DIRECTORY_FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+/// Opens a directory.
+pub(crate) fn open_directory(at: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<File> {
+    let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
+    retry_on_intr(|| rustix::fs::openat(at, name, flags, Mode::empty())).map(File::from)
+}
+
+/// Opens a directory, through symlinks if need be.
+pub(crate) fn open_directory_followed(at: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<File> {
+    retry_on_intr(|| rustix::fs::openat(at, name, DIRECTORY_FLAGS, Mode::empty())).map(File::from)
+}
+
+/// Makes a directory. The umask may take permissions from it.
+pub(crate) fn make_directory(at: BorrowedFd<'_>, name: impl Arg) -> Result<()> {
+    rustix::fs::mkdirat(at, name, DIRECTORY_MODE)
+}
+
+/// Sets the mode of a directory, through symlinks if need be: not every system
+/// can do this by name without following.
+pub(crate) fn set_directory_mode_followed(at: BorrowedFd<'_>, name: impl Arg) -> Result<()> {
+    rustix::fs::chmodat(at, name, DIRECTORY_MODE, AtFlags::empty())
+}
+
+/// What stands at `name`.
+pub(crate) fn stat_entry(at: BorrowedFd<'_>, name: impl Arg) -> Result<Stat> {
+    rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// What a descriptor refers to.
+pub(crate) fn stat(file: BorrowedFd<'_>) -> Result<Stat> {
+    rustix::fs::fstat(file)
+}
+
+/// Creates a file that did not exist. The umask may take permissions from it.
+pub(crate) fn create_file(at: BorrowedFd<'_>, name: &str) -> Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    retry_on_intr(|| rustix::fs::openat(at, name, flags, FILE_MODE)).map(File::from)
+}
+
+/// Sets the mode of a file.
+pub(crate) fn set_file_mode(file: BorrowedFd<'_>) -> Result<()> {
+    rustix::fs::fchmod(file, FILE_MODE)
+}
+
+/// Opens an existing file for writing. Should it not be a regular file after
+/// all, this does not wait for anybody and changes nothing.
+pub(crate) fn open_to_write(at: BorrowedFd<'_>, name: &str) -> Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    retry_on_intr(|| rustix::fs::openat(at, name, flags, Mode::empty())).map(File::from)
+}
+
+/// Writes all of `bytes`.
+pub(crate) fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)
+}
+
+/// Takes all content from a file.
+pub(crate) fn truncate(file: BorrowedFd<'_>) -> Result<()> {
+    retry_on_intr(|| rustix::fs::ftruncate(file, 0))
+}
+
+/// Returns once the file or directory would survive a power loss. On Apple's
+/// systems only `F_FULLFSYNC` promises that, where the file system has it.
+pub(crate) fn sync(file: BorrowedFd<'_>) -> Result<()> {
+    #[cfg(target_vendor = "apple")]
+    match retry_on_intr(|| rustix::fs::fcntl_fullfsync(file)) {
+        Err(errno) if is_unsupported(errno) => {}
+        done => return done,
+    }
+    retry_on_intr(|| rustix::fs::fsync(file))
+}
+
+/// Starts to list a directory, from its beginning and on an open file of its
+/// own: neither the position nor the lock of `directory` is touched.
+pub(crate) fn list(directory: BorrowedFd<'_>) -> Result<Dir> {
+    Dir::read_from(directory)
+}
+
+/// Removes what stands at `name`, unless it is a directory.
+pub(crate) fn remove(at: BorrowedFd<'_>, name: &str) -> Result<()> {
+    rustix::fs::unlinkat(at, name, AtFlags::empty())
+}
+
+/// Renames unless the new name is taken, in one step.
+pub(crate) fn rename_to_free_name(at: BorrowedFd<'_>, from: &str, to: &str) -> Result<()> {
+    #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
+    {
+        rustix::fs::renameat_with(at, from, at, to, rustix::fs::RenameFlags::NOREPLACE)
+    }
+    #[cfg(not(any(target_vendor = "apple", target_os = "linux", target_os = "android")))]
+    {
+        let _ = (at, from, to);
+        Err(Errno::NOSYS)
+    }
+}
+
+/// Gives a file a second name, unless that is taken.
+pub(crate) fn link(at: BorrowedFd<'_>, from: &str, to: &str) -> Result<()> {
+    rustix::fs::linkat(at, from, at, to, AtFlags::empty())
+}
+
+/// How many bytes this process could still write.
+pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<u64> {
+    let space = rustix::fs::fstatvfs(file)?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+/// As whom this process acts.
+pub(crate) fn effective_user() -> Uid {
+    rustix::process::geteuid()
+}
+
+/// Whether an error says that the file system or the kernel does not know the
+/// operation, rather than that it failed.
+pub(crate) fn is_unsupported(errno: Errno) -> bool {
+    // Two names of one number on some systems, so no pattern.
+    errno == Errno::INVAL
+        || errno == Errno::NOSYS
+        || errno == Errno::NOTSUP
+        || errno == Errno::OPNOTSUPP
+}
+
+/// Whether this is a regular file.
+pub(crate) fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode).is_file()
+}
+
+/// Whether both describe one and the same file.
+pub(crate) fn is_same_file(one: &Stat, other: &Stat) -> bool {
+    one.st_dev == other.st_dev && one.st_ino == other.st_ino
+}
+
+/// Whether the file belongs to the user as whom this process acts.
+pub(crate) fn is_owned(stat: &Stat) -> bool {
+    Uid::from_raw(stat.st_uid) == effective_user()
+}

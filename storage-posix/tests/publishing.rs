@@ -1,0 +1,260 @@
+//! A capture is seen whole or not at all, and replaces nothing.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::error::Error as _;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::Path;
+
+use common::{mode, name, names, opened, publish};
+use tachograph_core::store::{CaptureName, EntryKind};
+use tachograph_core::{Error, ErrorKind, Store as _};
+
+fn read(path: &Path, name: &str) -> String {
+    fs::read_to_string(path.join(name)).expect("readable")
+}
+
+fn os_error(error: &Error) -> std::io::ErrorKind {
+    let source = error.source().and_then(|error| error.downcast_ref());
+    let source: &std::io::Error = source.expect("caused by the system");
+    source.kind()
+}
+
+#[test]
+fn a_capture_from_its_partial_to_its_pair() {
+    let (_temporary, path, store) = opened();
+    let partial = name(1).entry(EntryKind::PartialProfile);
+    let staged = store.stage(name(1)).expect("free");
+    assert_eq!(names(&path), [partial.as_str()]);
+    assert_eq!(mode(&path.join(&partial)), 0o600);
+    let staged_inode = fs::metadata(path.join(&partial)).expect("it exists").ino();
+
+    let profile = vec![7; 3 << 20];
+    staged
+        .publish(b"{\"Reason\":\"x\"}", &profile)
+        .expect("published");
+    assert_eq!(names(&path), [name(1).profile(), name(1).sidecar()]);
+    assert_eq!(
+        fs::read(path.join(name(1).profile())).expect("readable"),
+        profile
+    );
+    assert_eq!(read(&path, &name(1).sidecar()), "{\"Reason\":\"x\"}");
+    for entry in [name(1).profile(), name(1).sidecar()] {
+        let stat = fs::metadata(path.join(entry)).expect("it exists");
+        assert_eq!(stat.mode() & 0o7777, 0o600);
+        assert_eq!(stat.nlink(), 1);
+    }
+    let published = fs::metadata(path.join(name(1).profile())).expect("it exists");
+    assert_eq!(published.ino(), staged_inode);
+
+    publish(&store, name(2));
+    assert_eq!(names(&path).len(), 4);
+}
+
+#[test]
+fn a_capture_of_nothing() {
+    let (_temporary, path, store) = opened();
+    let staged = store.stage(name(1)).expect("free");
+    staged.publish(b"", b"").expect("published");
+    assert_eq!(names(&path), [name(1).profile(), name(1).sidecar()]);
+}
+
+#[test]
+fn a_dropped_capture_leaves_nothing() {
+    let (_temporary, path, store) = opened();
+    let first = store.stage(name(1)).expect("free");
+    let second = store.stage(name(2)).expect("free");
+    drop(first);
+    assert_eq!(names(&path), [name(2).entry(EntryKind::PartialProfile)]);
+    drop(second);
+    assert!(names(&path).is_empty());
+}
+
+type Put = fn(&Path);
+
+/// What somebody else may have put at a name that a capture needs.
+fn in_the_way() -> [(&'static str, Put); 5] {
+    [
+        ("a file", |at| {
+            fs::write(at, "somebody else's").expect("write")
+        }),
+        ("an empty file", |at| fs::write(at, "").expect("write")),
+        ("a symlink", |at| symlink("target", at).expect("symlink")),
+        ("a dangling symlink", |at| {
+            symlink("nowhere", at).expect("symlink")
+        }),
+        ("a directory", |at| fs::create_dir(at).expect("create")),
+    ]
+}
+
+#[test]
+fn a_taken_final_or_partial_name_fails_the_capture_and_is_left() {
+    for kind in [
+        // For this one the sidecar has its final name already: that it is gone
+        // again shows that it came first and was taken back.
+        EntryKind::Profile,
+        EntryKind::Sidecar,
+        EntryKind::PartialSidecar,
+    ] {
+        for (what, put) in in_the_way() {
+            let (_temporary, path, store) = opened();
+            fs::write(path.join("target"), "untouched").expect("write");
+            let staged = store.stage(name(1)).expect("free");
+            let taken = name(1).entry(kind);
+            put(&path.join(&taken));
+            let mut before = common::snapshot(&path);
+            let partial = path.join(name(1).entry(EntryKind::PartialProfile));
+            before.retain(|(entry, ..)| *entry != partial);
+
+            let error = staged.publish(b"sidecar", b"profile").expect_err(what);
+            assert_eq!(error.kind(), ErrorKind::Storage);
+            assert_eq!(
+                os_error(&error),
+                std::io::ErrorKind::AlreadyExists,
+                "{error}"
+            );
+            assert!(error.to_string().contains(&taken), "{error}");
+            assert_eq!(common::snapshot(&path), before, "{what} at {kind:?}");
+
+            publish(&store, name(2));
+        }
+    }
+}
+
+#[test]
+fn a_taken_partial_profile_is_refused_and_left() {
+    for (what, put) in in_the_way() {
+        let (_temporary, path, store) = opened();
+        fs::write(path.join("target"), "untouched").expect("write");
+        let taken = name(1).entry(EntryKind::PartialProfile);
+        put(&path.join(&taken));
+        let before = common::snapshot(&path);
+        let error = store.stage(name(1)).err().expect(what);
+        assert_eq!(error.kind(), ErrorKind::Storage);
+        assert_eq!(
+            os_error(&error),
+            std::io::ErrorKind::AlreadyExists,
+            "{error}"
+        );
+        assert!(error.to_string().contains(&taken), "{error}");
+        assert_eq!(common::snapshot(&path), before, "{what}");
+    }
+}
+
+#[test]
+fn one_name_is_staged_once() {
+    let (_temporary, path, store) = opened();
+    let first = store.stage(name(1)).expect("free");
+    assert!(store.stage(name(1)).is_err());
+    first.publish(b"sidecar", b"profile").expect("published");
+    let again = store.stage(name(1)).expect("its partial is free");
+    again
+        .publish(b"other", b"other")
+        .expect_err("published already");
+    assert_eq!(names(&path), [name(1).profile(), name(1).sidecar()]);
+    assert_eq!(read(&path, &name(1).profile()), "profile");
+    assert_eq!(read(&path, &name(1).sidecar()), "sidecar");
+}
+
+#[test]
+fn a_partial_that_somebody_replaced_is_neither_published_nor_removed() {
+    for (what, put) in in_the_way() {
+        for is_published in [true, false] {
+            let (_temporary, path, store) = opened();
+            fs::write(path.join("target"), "untouched").expect("write");
+            let partial = path.join(name(1).entry(EntryKind::PartialProfile));
+            let staged = store.stage(name(1)).expect("free");
+            fs::rename(&partial, path.join("elsewhere")).expect("rename");
+            put(&partial);
+            let before = common::snapshot(&partial);
+            if is_published {
+                let error = staged.publish(b"sidecar", b"profile").expect_err(what);
+                assert_eq!(error.kind(), ErrorKind::Storage);
+            } else {
+                drop(staged);
+            }
+            assert_eq!(common::snapshot(&partial), before, "{what}");
+            assert_eq!(
+                names(&path),
+                [
+                    name(1).entry(EntryKind::PartialProfile).as_str(),
+                    "elsewhere",
+                    "target"
+                ]
+            );
+            assert_eq!(read(&path, "target"), "untouched");
+        }
+    }
+}
+
+#[test]
+fn a_partial_that_somebody_removed_fails_the_capture() {
+    let (_temporary, path, store) = opened();
+    let staged = store.stage(name(1)).expect("free");
+    fs::remove_file(path.join(name(1).entry(EntryKind::PartialProfile))).expect("remove");
+    staged.publish(b"sidecar", b"profile").expect_err("removed");
+    assert!(names(&path).is_empty());
+    publish(&store, name(2));
+}
+
+#[test]
+fn dates_beyond_the_calendar_are_names_like_any() {
+    use std::time::{Duration, SystemTime};
+    let (_temporary, path, store) = opened();
+    for start in [
+        SystemTime::UNIX_EPOCH - Duration::from_nanos(1),
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 40),
+    ] {
+        publish(&store, CaptureName::new(start));
+    }
+    assert_eq!(names(&path).len(), 4);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_fails_the_capture_and_leaves_nothing() {
+    if common::plays(child_with_small_files) {
+        return;
+    }
+    // The limit on the size of files stands in for a full disk: it cuts a
+    // write short, and then fails the rest of it.
+    let temporary = common::temporary();
+    common::run(common::child(
+        "a_full_disk_fails_the_capture_and_leaves_nothing",
+        temporary.path(),
+    ));
+}
+
+#[cfg(target_os = "linux")]
+fn child_with_small_files(parent: &Path) {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let path = parent.join("profiles");
+    let store = tachograph_storage_posix::PosixStore::open(&path).expect("it can be made");
+    let bytes_max = Some(1000);
+    let limit = Rlimit {
+        current: bytes_max,
+        maximum: bytes_max,
+    };
+    setrlimit(Resource::Fsize, limit).expect("limited");
+    // SAFETY: ignoring a signal runs no code in its handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    for (sidecar, profile) in [(10, 1001), (1001, 10)] {
+        let staged = store.stage(name(1)).expect("free");
+        let error = staged
+            .publish(&vec![1; sidecar], &vec![2; profile])
+            .expect_err("too large");
+        assert_eq!(
+            os_error(&error),
+            std::io::ErrorKind::FileTooLarge,
+            "{error}"
+        );
+        assert!(names(&path).is_empty());
+    }
+    let staged = store.stage(name(1)).expect("free");
+    staged.publish(&[1; 1000], &[2; 1000]).expect("just fits");
+    assert_eq!(names(&path).len(), 2);
+    common::child_done();
+}
