@@ -74,6 +74,19 @@ impl Error {
         self
     }
 
+    /// The same error, said of the setting `name`.
+    ///
+    /// ```
+    /// # use tachograph_core::{Error, ErrorKind};
+    /// let error = Error::new(ErrorKind::Setting, "\"soon\" is not a time").of_setting("UNTIL");
+    /// assert_eq!(error.to_string(), "UNTIL: \"soon\" is not a time");
+    /// ```
+    #[must_use]
+    pub fn of_setting(mut self, name: &str) -> Self {
+        self.message = format!("{name}: {}", self.message).into_boxed_str();
+        self
+    }
+
     /// What kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -86,6 +86,11 @@ impl Setting {
         }
     }
 
+    /// The name it goes by.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn value(&self) -> Option<&OsStr> {
         self.value.as_deref()
     }
@@ -150,10 +155,9 @@ impl OptIn {
                 ));
             }
         };
-        let in_setting =
-            |error: Error| Error::new(error.kind(), format!("{}: {error}", until.name));
-        let end: Timestamp = text.to_string_lossy().parse().map_err(in_setting)?;
-        match Window::until(end.system_time(), now).map_err(in_setting)? {
+        let of_until = |error: Error| error.of_setting(until.name);
+        let end: Timestamp = text.to_string_lossy().parse().map_err(of_until)?;
+        match Window::until(end.system_time(), now).map_err(of_until)? {
             None => Ok(Self::Expired(end)),
             Some(window) => Ok(Self::On {
                 directory: path.into(),

@@ -27,7 +27,8 @@ pub(crate) struct DebugFrame {
 /// The frames at each link-time address, the innermost inlined one first; none
 /// where the debug information says nothing.
 ///
-/// Split debug information (`.dwo`, `.dwp`) is not opened.
+/// Split debug information is not opened: it would be read from wherever the program
+/// was built, without proof that it belongs to it.
 pub(crate) fn frames(file: &Parsed<'_>, addresses: &[u64]) -> Result<Vec<Vec<DebugFrame>>> {
     let mut budget = SECTION_BYTES_MAX;
     let sections = DwarfSections::load(|id| section(file, id, &mut budget))?;

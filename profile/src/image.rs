@@ -7,6 +7,7 @@ use object::read::ReadCache;
 use object::{BinaryFormat, Object};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::module::build_id_text;
 
 /// Files beyond this are not read for names.
 const FILE_BYTES_MAX: u64 = 2 << 30;
@@ -69,9 +70,8 @@ fn check(metadata: &fs::Metadata) -> Result<()> {
 }
 
 fn own_build_id(parsed: &Parsed<'_>) -> Option<String> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     match parsed.format() {
-        BinaryFormat::MachO => parsed.mach_uuid().ok()?.map(|uuid| hex(&uuid)),
-        _ => parsed.build_id().ok()?.map(hex),
+        BinaryFormat::MachO => Some(build_id_text(&parsed.mach_uuid().ok()??)),
+        _ => Some(build_id_text(parsed.build_id().ok()??)),
     }
 }

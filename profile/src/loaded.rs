@@ -25,14 +25,3 @@ mod system {
 }
 
 pub(crate) use system::current;
-
-/// Lower-case hexadecimal digits.
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}

@@ -118,6 +118,11 @@ impl Module {
     }
 }
 
+/// A build id as text: lower-case hexadecimal digits.
+pub(crate) fn build_id_text(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// All modules of a process.
 ///
 /// ```

@@ -18,10 +18,14 @@ pub enum Names {
     /// calls.
     #[default]
     SymbolTable,
-    /// The debug information (DWARF) in the module's own file: inlined calls,
-    /// files and lines as well. Needs several times the time and memory, up to
-    /// 256 MiB; modules with more, and what debug information does not
-    /// cover, take names from the symbol table.
+    /// The debug information (DWARF) in the module's own file: inlined calls, files
+    /// and lines as well.
+    ///
+    /// Takes ten times as long or more, and up to three times the size of the debug
+    /// information in memory. Beyond 256 MiB of it, and wherever it does not reach, the
+    /// symbol table has to do; split debug information (`.dwo`, `.dwp`, `.dSYM`) is not
+    /// opened. Where it has nothing but line tables (`debug = "line-tables-only"`),
+    /// inlined functions go by their bare names, without a path.
     Debug,
 }
 
@@ -171,4 +175,75 @@ fn note(module: &Module, error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANGLED: &str = "_ZN4demo5outer17h0123456789abcdefE";
+
+    fn debug(name: Option<&str>, line: u32) -> DebugFrame {
+        DebugFrame {
+            name: name.map(str::to_owned),
+            file: Some("src/lib.rs".to_owned()),
+            line,
+            column: 5,
+        }
+    }
+
+    fn shown(symbol: Option<&str>, frames: Vec<DebugFrame>) -> (Vec<(String, String, u32)>, bool) {
+        let resolved = combine(symbol.map(str::to_owned), frames);
+        let frames = resolved.frames.into_iter();
+        let frames = frames.map(|it| (it.name, it.system_name, it.line));
+        (frames.collect(), resolved.from_debug)
+    }
+
+    fn frame(name: &str, system_name: &str, line: u32) -> (String, String, u32) {
+        (name.to_owned(), system_name.to_owned(), line)
+    }
+
+    #[test]
+    fn without_debug_information_the_symbol_names_the_address() {
+        assert_eq!(shown(None, vec![]), (vec![], false));
+        assert_eq!(
+            shown(Some(MANGLED), vec![]),
+            (vec![frame("demo::outer", MANGLED, 0)], false)
+        );
+        assert_eq!(
+            shown(Some("memcpy"), vec![]),
+            (vec![frame("memcpy", "memcpy", 0)], false)
+        );
+    }
+
+    #[test]
+    fn a_bare_name_gives_way_to_a_mangled_symbol_in_the_outermost_frame_alone() {
+        let frames = vec![debug(Some("inner"), 7), debug(Some("outer"), 3)];
+        assert_eq!(
+            shown(Some(MANGLED), frames),
+            (
+                vec![frame("inner", "inner", 7), frame("demo::outer", MANGLED, 3)],
+                true
+            )
+        );
+        let alias = vec![debug(Some("__libc_malloc"), 3)];
+        assert_eq!(
+            shown(Some("malloc"), alias),
+            (vec![frame("__libc_malloc", "__libc_malloc", 3)], true)
+        );
+    }
+
+    #[test]
+    fn lines_without_names_take_the_symbol_or_are_given_up() {
+        assert_eq!(
+            shown(Some("start"), vec![debug(None, 3)]),
+            (vec![frame("start", "start", 3)], true)
+        );
+        assert_eq!(shown(None, vec![debug(None, 3)]), (vec![], false));
+        let frames = vec![debug(None, 7), debug(Some("outer"), 3)];
+        assert_eq!(
+            shown(Some("start"), frames),
+            (vec![frame("start", "start", 0)], false)
+        );
+    }
 }

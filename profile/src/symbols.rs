@@ -49,6 +49,7 @@ fn containing<'a>(symbols: &'a [Symbol], addresses: &[u64]) -> Vec<Option<&'a Sy
         .collect()
 }
 
+/// Names of more than 4096 bytes, which the reader does not fetch, are left out.
 fn name(file: &Parsed<'_>, symbol: &Symbol) -> Option<String> {
     let table = if symbol.dynamic {
         file.dynamic_symbol_table()?

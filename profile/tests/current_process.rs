@@ -5,10 +5,14 @@ mod common;
 
 use std::fs;
 use std::hint::black_box;
+use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
 use common::{Scratch, builder, stack};
-use tachograph_profile::{Labels, LoadedModules, Module, Names, Profile};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use tachograph_profile::{Labels, LoadedModules, Module, Names, Profile, Segment};
 
 #[inline(never)]
 fn leaf_of_the_test(n: u64) -> u64 {
@@ -57,12 +61,6 @@ fn modules_agree_with_proc_maps() {
     assert_eq!(modules.find(leaf()), Some(modules.main()));
     assert_eq!(modules.executable_build_id(), modules.main().build_id());
 
-    let libc = modules
-        .iter()
-        .find(|it| it.path().to_string_lossy().contains("libc"))
-        .expect("the test links libc dynamically");
-    assert_eq!(libc.file(), Some(libc.path()));
-
     let maps = fs::read_to_string("/proc/self/maps").expect("Linux tells");
     let mut seen = 0;
     for line in maps.lines() {
@@ -85,7 +83,7 @@ fn modules_agree_with_proc_maps() {
         }
         seen += 1;
     }
-    assert!(seen >= 2, "the program and libc at least");
+    assert!(seen >= 1, "the program at least");
 }
 
 #[test]
@@ -128,7 +126,8 @@ fn debug_information_adds_files_lines_and_inlined_calls() {
     let [.., inlined, host] = &frames[..] else {
         unreachable!("at least two");
     };
-    assert_eq!(inlined.function(), "current_process::inlined_by_host");
+    // A bare name if the test was built with line tables only.
+    assert!(inlined.function().ends_with("inlined_by_host"));
     assert_eq!(host.function(), "current_process::host_of_inlined");
     for frame in [inlined, host] {
         let file = frame.file().expect("a file");
@@ -145,8 +144,9 @@ fn debug_information_adds_files_lines_and_inlined_calls() {
     assert!(body.contains(&at), "line {at} in {body:?}");
 }
 
-/// libc and the address in this process of one of its exported functions, as its
+/// libc, where it is linked dynamically, and the address in this process of one of its exported functions, as its
 /// dynamic symbols tell.
+#[cfg(not(target_feature = "crt-static"))]
 fn libc_function(modules: &LoadedModules, name: &str) -> (Module, u64) {
     use object::{Object, ObjectSymbol};
     let libc = modules
@@ -162,10 +162,13 @@ fn libc_function(modules: &LoadedModules, name: &str) -> (Module, u64) {
     (libc.clone(), symbol.address().wrapping_add(libc.bias()))
 }
 
+#[cfg(not(target_feature = "crt-static"))]
 #[test]
 fn a_library_is_named_from_its_own_file_in_both_modes() {
     let modules = LoadedModules::current().expect("Linux tells");
     let (libc, function) = libc_function(&modules, "qsort_r");
+    assert_eq!(libc.file(), Some(libc.path()));
+    assert_eq!(modules.find(function), Some(&libc));
     for names in [Names::SymbolTable, Names::Debug] {
         let profile = profile_of(&[inside(function as usize)], &modules, names);
         assert_eq!(stack(&profile, 0).last(), Some(&"qsort_r"));
@@ -193,7 +196,8 @@ fn outcome(main: Module, names: Names) -> (String, Option<String>) {
     let profile = profile_of(&[leaf()], &LoadedModules::new(main, []), names);
     assert_eq!(profile.total("samples"), Some(1));
     let named = profile.mappings().next().expect("main").message();
-    let name = stack(&profile, 0)[0].to_owned();
+    // The last one: calls may have been inlined into the leaf.
+    let name = stack(&profile, 0).pop().unwrap_or_default().to_owned();
     assert_eq!(named.has_functions, !name.contains("+0x"), "{name}");
     (name, profile.comments().next().map(str::to_owned))
 }
@@ -230,6 +234,134 @@ fn only_regular_files_of_a_known_format_are_read() {
         assert!(name.starts_with("current_process-"), "{name}");
         let comment = comment.expect("an explanation");
         assert!(comment.contains(reason), "{comment}");
+    }
+}
+
+#[test]
+fn one_address_without_a_name_is_enough_to_deny_that_functions_are_known() {
+    let modules = LoadedModules::current().expect("Linux tells");
+    let main = modules.main();
+    let text = main.segments()[0];
+    // A segment that goes on where the file has nothing.
+    let behind = text.end + 0x1000_0000;
+    let longer = Segment {
+        end: behind + 0x1000,
+        ..text
+    };
+    let main =
+        Module::new(main.path(), main.bias(), [longer]).with_file(main.file().map(Path::to_owned));
+    let modules = LoadedModules::new(main, []);
+    for (addresses, known) in [(&[leaf()][..], true), (&[leaf(), behind], false)] {
+        for names in [Names::SymbolTable, Names::Debug] {
+            let profile = profile_of(addresses, &modules, names);
+            let mapping = profile.mappings().next().expect("main").message();
+            assert_eq!(mapping.has_functions, known);
+            assert_eq!(mapping.has_line_numbers, known && names == Names::Debug);
+        }
+    }
+}
+
+/// Runs twice: started again from a copy, it replaces that copy while it runs.
+#[test]
+fn an_executable_replaced_while_it_runs_is_still_named() {
+    const CHILD: &str = "TACHOGRAPH_TEST_REPLACES_ITSELF";
+    if std::env::var_os(CHILD).is_none() {
+        let copy = Scratch::new("replaced");
+        fs::copy("/proc/self/exe", copy.path()).expect("a copy");
+        let output = Command::new(copy.path())
+            .args([
+                "--exact",
+                "an_executable_replaced_while_it_runs_is_still_named",
+            ])
+            .env(CHILD, "1")
+            .output()
+            .expect("the copy runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{text}"
+        );
+        return;
+    }
+    let path = std::env::current_exe().expect("the test has a path");
+    fs::remove_file(&path).expect("removed");
+    fs::write(&path, "another program").expect("replaced");
+
+    let modules = LoadedModules::current().expect("Linux tells");
+    assert_eq!(modules.main().path(), path);
+    for names in [Names::SymbolTable, Names::Debug] {
+        let profile = profile_of(&[leaf()], &modules, names);
+        assert_eq!(
+            stack(&profile, 0).last(),
+            Some(&"current_process::leaf_of_the_test")
+        );
+        assert_eq!(profile.comments().next(), None);
+    }
+}
+
+#[test]
+fn compressed_debug_information_is_read() {
+    let mut bytes = fs::read("/proc/self/exe").expect("the program itself");
+    let before = bytes.len();
+    compress_debug_sections(&mut bytes);
+    assert!(
+        bytes.len() > before,
+        "the test was built with debug information"
+    );
+    let copy = Scratch::new("compressed");
+    fs::write(copy.path(), bytes).expect("written");
+
+    let frames = |main| {
+        let modules = LoadedModules::new(main, []);
+        let profile = profile_of(&[leaf()], &modules, Names::Debug);
+        let sample = profile.samples().next().expect("one sample");
+        let frames = sample
+            .frames()
+            .map(|it| (it.function().to_owned(), it.line()));
+        frames.collect::<Vec<_>>()
+    };
+    let compressed = frames(main_with(copy.path()));
+    assert!(
+        compressed.iter().all(|(_, line)| line.is_some()),
+        "{compressed:?}"
+    );
+    assert_eq!(compressed, frames(main_with(Path::new("/proc/self/exe"))));
+}
+
+/// Appends a compressed form of each debug section to an ELF file of 64 bits, and
+/// points the section's header there.
+fn compress_debug_sections(bytes: &mut Vec<u8>) {
+    use object::{Object, ObjectSection};
+    let word = |bytes: &[u8], at: usize| {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+    };
+    let original = bytes.clone();
+    let file = object::File::parse(&*original).expect("ELF");
+    assert!(
+        file.is_64() && file.is_little_endian(),
+        "what this helper is for"
+    );
+    let headers = word(bytes, 0x28) as usize;
+    for section in file.sections() {
+        if !section.name().is_ok_and(|it| it.starts_with(".debug_")) {
+            continue;
+        }
+        let data = section.data().expect("not compressed so far");
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+        zlib.write_all(data).expect("a vector takes everything");
+        let zlib = zlib.finish().expect("a vector takes everything");
+        let offset = bytes.len() as u64;
+        // The compression header: zlib, the size and the alignment when inflated.
+        bytes.extend([1, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend((data.len() as u64).to_le_bytes());
+        bytes.extend(1_u64.to_le_bytes());
+        bytes.extend(&zlib);
+        let size = bytes.len() as u64 - offset;
+        let header = headers + section.index().0 * 64;
+        let flags = word(bytes, header + 8) | 0x800;
+        bytes[header + 8..header + 16].copy_from_slice(&flags.to_le_bytes());
+        bytes[header + 24..header + 32].copy_from_slice(&offset.to_le_bytes());
+        bytes[header + 32..header + 40].copy_from_slice(&size.to_le_bytes());
     }
 }
 

@@ -135,7 +135,7 @@ impl Recording {
             target: "tachograph",
             file = %name.profile(),
             reason = reason.as_str(),
-            duration_seconds = span.duration.as_secs_f64(),
+            duration = ?span.duration,
             bytes = sidecar.bytes,
             samples = sidecar.samples,
             "capture saved"

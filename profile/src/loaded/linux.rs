@@ -10,7 +10,7 @@ use findshlibs::{Segment as _, SharedLibrary, TargetSharedLibrary};
 
 use super::maps::{self, Mapping};
 use crate::error::{Error, ErrorKind, Result};
-use crate::module::{LoadedModules, Module, Segment};
+use crate::module::{LoadedModules, Module, Segment, build_id_text};
 
 const MAPS: &str = "/proc/self/maps";
 const EXECUTABLE: &str = "/proc/self/exe";
@@ -56,7 +56,7 @@ fn libraries() -> Vec<Library> {
                 })
                 .collect(),
             bias,
-            build_id: library.id().map(|id| super::hex(id.as_bytes())),
+            build_id: library.id().map(|id| build_id_text(id.as_bytes())),
         });
     });
     libraries

@@ -3,7 +3,7 @@
 use findshlibs::{Segment as _, SharedLibrary, TargetSharedLibrary};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::module::{LoadedModules, Module, Segment};
+use crate::module::{LoadedModules, Module, Segment, build_id_text};
 
 pub(crate) fn current() -> Result<LoadedModules> {
     let mut modules = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn current() -> Result<LoadedModules> {
             });
         let module = Module::new(library.name(), bias, segments);
         modules.push(match library.id() {
-            Some(id) => module.with_build_id(super::hex(id.as_bytes())),
+            Some(id) => module.with_build_id(build_id_text(id.as_bytes())),
             None => module,
         });
     });
