@@ -9,7 +9,7 @@ mod current;
 mod interner;
 mod markers;
 
-pub use current::{current, with};
+pub use current::{ThreadLabel, current, introduce, observe, with};
 pub(crate) use markers::enter_marked;
 pub use markers::{Marker, markers};
 
