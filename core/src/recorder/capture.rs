@@ -126,18 +126,23 @@ impl Recording {
             before,
             after,
         };
-        let json = sidecar.to_json(limits.sidecar_bytes_max())?;
+        let (bytes, samples) = (sidecar.bytes, sidecar.samples);
         let profile = encoded.profile;
         ground
-            .run(move |_| staged.into_inner().publish(&json, &profile))
+            .run(move |_| {
+                // Of any size until it is written: the application's snapshot
+                // is in it.
+                let json = sidecar.to_json(limits.sidecar_bytes_max())?;
+                staged.into_inner().publish(&json, &profile)
+            })
             .await?;
         tracing::info!(
             target: "tachograph",
             file = %name.profile(),
             reason = reason.as_str(),
             duration = ?span.duration,
-            bytes = sidecar.bytes,
-            samples = sidecar.samples,
+            bytes,
+            samples,
             "capture saved"
         );
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ impl Offload for DelayedOffload {
 #[derive(Clone, Default)]
 pub struct QueuedOffload {
     queue: Arc<Mutex<VecDeque<Work>>>,
+    running: Arc<AtomicBool>,
 }
 
 impl QueuedOffload {
@@ -64,11 +66,19 @@ impl QueuedOffload {
     pub fn run_next(&self) -> bool {
         match self.pop() {
             Some(work) => {
+                self.running.store(true, Ordering::SeqCst);
                 work();
+                self.running.store(false, Ordering::SeqCst);
                 true
             }
             None => false,
         }
+    }
+
+    /// Whether a piece of work is being run right now: where blocking is
+    /// allowed.
+    pub fn is_running(&self) -> bool {
+        self.running.load(Ordering::SeqCst)
     }
 
     /// Drops the oldest piece of work unrun, as a runtime that shuts down

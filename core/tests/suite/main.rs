@@ -1,7 +1,9 @@
 //! The core as others use it, on its doubles.
 
+mod blocking;
 mod doubles;
 mod dropping;
+mod logs;
 mod recorder;
 mod support;
 mod tasks;
