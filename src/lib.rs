@@ -49,7 +49,6 @@
 //! `panic = "unwind"`, that is).
 
 #![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 

@@ -90,7 +90,7 @@ pub enum Names {
 
 /// Samples the whole process with the [`pprof`] crate.
 ///
-/// See the [crate](crate) for its limits.
+/// See the [crate] for its limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PprofSampler {
     names: Names,
