@@ -3,12 +3,15 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use serde_json::Value;
+use tachograph_core::offload::Work;
 use tachograph_core::{
     Application, Clock, Driver, Error, ErrorKind, Limits, Name, Offload, OptIn, Parts, Policy,
-    Recorder, Runtime, Sampler, Setting, SnapshotSource, Store, Window, check_frequency,
+    Recorder, Runtime, SNAPSHOT_TIME_MAX, Sampler, Setting, SnapshotSource, Store, Window,
+    check_frequency,
 };
 
 /// The environment variable that [`from_env`] takes the directory from.
@@ -102,10 +105,14 @@ impl Builder {
     }
 
     /// Puts what `closure` returns into every sidecar as `Pool`, before and
-    /// after the capture. It may block (it runs where blocking work goes), but
-    /// for no longer than 5 s. Should it panic or take longer, recording ends.
+    /// after the capture. It may block, but for no longer than 5 s. Should it
+    /// panic or take longer, recording ends.
     ///
-    /// Of several, the first wins.
+    /// Each call has a short-lived thread of its own, so that one that never
+    /// returns holds up the recorder and the shutdown of the runtime for no
+    /// longer than that, either.
+    /// ([`build`](Self::build) calls it on the given offload.) Of several
+    /// closures, the first wins.
     pub fn snapshot(mut self, closure: impl Fn() -> Value + Send + Sync + 'static) -> Self {
         self.snapshot_sources.push(Box::new(move |offload| {
             Arc::new(Application::new(Arc::clone(offload), closure))
@@ -177,12 +184,12 @@ impl Builder {
             return Ok(Recorder::inert());
         };
         let connection = runtime.connect()?;
-        let (recorder, driver) = self.assemble(
-            opted_in,
-            clock,
-            connection.offload,
-            connection.snapshot_source,
-        )?;
+        let places = Places {
+            of_application: Arc::new(Bounded(Arc::clone(&connection.offload))),
+            of_recorder: connection.offload,
+        };
+        let (recorder, driver) =
+            self.assemble(opted_in, clock, places, connection.snapshot_source)?;
         (connection.spawn)(driver);
         Ok(recorder)
     }
@@ -220,8 +227,47 @@ impl Builder {
         let clock = self.clock.clone().unwrap_or_else(|| Arc::new(clock));
         match self.judge(&*clock)? {
             None => Ok((Recorder::inert(), Driver::inert())),
-            Some(opted_in) => self.assemble(opted_in, clock, Arc::new(offload), None),
+            Some(opted_in) => {
+                let offload: Arc<dyn Offload> = Arc::new(offload);
+                let places = Places {
+                    of_recorder: Arc::clone(&offload),
+                    of_application: offload,
+                };
+                self.assemble(opted_in, clock, places, None)
+            }
         }
+    }
+
+    /// Checks what the code has chosen, whatever the operator has set: the names
+    /// of triggers, and the policy against the sampler. On an ordinary day
+    /// [`start`](Self::start) does not look at them; a test of the service can.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Setting`], as [`start`](Self::start).
+    ///
+    /// ```
+    /// # #[cfg(feature = "sampler")] {
+    /// assert!(tachograph::from_env().trigger("compaction").check().is_ok());
+    /// assert!(tachograph::from_env().trigger("periodic").check().is_err());
+    /// # }
+    /// ```
+    pub fn check(&self) -> Result<(), Error> {
+        self.check_parts().map(drop)
+    }
+
+    fn check_parts(&self) -> Result<(Vec<Name>, Arc<dyn Sampler>), Error> {
+        let triggers = self
+            .triggers
+            .iter()
+            .map(|name| Name::new(name).map_err(|error| error.of_setting("trigger")))
+            .collect::<Result<Vec<_>, _>>()?;
+        let sampler = match &self.sampler {
+            Some(sampler) => Arc::clone(sampler),
+            None => default_sampler()?,
+        };
+        check_frequency(&self.policy, &sampler.info())?;
+        Ok((triggers, sampler))
     }
 
     /// Whether to record. Says so if the deadline has passed.
@@ -254,31 +300,28 @@ impl Builder {
         self,
         opted_in: OptedIn,
         clock: Arc<dyn Clock>,
-        offload: Arc<dyn Offload>,
+        places: Places,
         of_runtime: Option<Arc<dyn SnapshotSource>>,
     ) -> Result<(Recorder, Driver), Error> {
-        let triggers = self
-            .triggers
-            .iter()
-            .map(|name| Name::new(name).map_err(|error| error.of_setting("trigger")))
-            .collect::<Result<Vec<_>, _>>()?;
-        let sampler = match self.sampler {
-            Some(sampler) => sampler,
-            None => default_sampler()?,
-        };
-        check_frequency(&self.policy, &sampler.info())?;
+        let offload = places.of_recorder;
+        let (triggers, sampler) = self.check_parts()?;
         let snapshot_sources = self
             .snapshot_sources
             .into_iter()
-            .map(|make| make(&offload))
+            .map(|make| make(&places.of_application))
             .chain(of_runtime)
             .chain(of_process(&offload))
             .collect();
         // Last, since it is the only step that leaves something behind.
         let store = match self.store {
             Some(store) => store,
-            None => open_directory(&opted_in.directory)
-                .map_err(|error| error.of_setting(self.directory.name()))?,
+            None => open_directory(&opted_in.directory).map_err(|error| {
+                // The store itself says "directory".
+                match self.directory.name() {
+                    "directory" => error,
+                    variable => error.of_setting(variable),
+                }
+            })?,
         };
         let mut parts = Parts::new(opted_in.window, clock, offload, sampler, store);
         parts.snapshot_sources = snapshot_sources;
@@ -286,6 +329,35 @@ impl Builder {
         parts.limits = self.limits;
         parts.triggers = triggers;
         Recorder::new(parts)
+    }
+}
+
+/// Where blocking work goes.
+struct Places {
+    of_recorder: Arc<dyn Offload>,
+    /// For closures of the application, which may never return.
+    of_application: Arc<dyn Offload>,
+}
+
+/// Gives each piece of work a thread of its own, for which the runtime's place
+/// for blocking work waits, but not for ever: tokio's cannot be shut down, nor
+/// paused time advance, while work is under way there.
+struct Bounded(Arc<dyn Offload>);
+
+impl Offload for Bounded {
+    fn spawn(&self, work: Work) {
+        self.0.spawn(Box::new(move || {
+            let (done, is_done) = mpsc::channel::<()>();
+            let thread = thread::Builder::new().name("tachograph".into());
+            let spawned = thread.spawn(move || {
+                work();
+                drop(done);
+            });
+            // Without a thread the work was dropped unrun, as it may be.
+            if spawned.is_ok() {
+                let _ = is_done.recv_timeout(SNAPSHOT_TIME_MAX);
+            }
+        }));
     }
 }
 

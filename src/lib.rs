@@ -18,7 +18,7 @@
 //!     .snapshot(move || json!({ "open": pool.open(), "idle": pool.idle() }))
 //!     .start(tachograph::tokio()) // inert unless both variables are set
 //!     .unwrap_or_else(|error| {
-//!         eprintln!("no profiles: {error}");
+//!         eprintln!("no profiles: {error:#}");
 //!         Recorder::inert()
 //!     });
 //! recorder.task("compaction", compact()).await; // labelled, and a trigger
@@ -55,14 +55,16 @@ mod builder;
 pub use builder::{Builder, DIRECTORY_VARIABLE, UNTIL_VARIABLE, builder, from_env};
 pub use serde_json::{Value, json};
 pub use tachograph_core::{
-    Clock, Driver, End, Error, ErrorKind, Exhausted, Instant, Limits, LimitsBuilder, Name, Offload,
-    Policy, PolicyBuilder, ProcessCpu, Reason, Recorder, Requests, Runtime, Sampler, Sidecar,
-    Snapshot, SnapshotSource, State, Status, Store, Task, Timestamp, async_trait,
+    CappedWriter, Clock, Connection, Driver, End, Error, ErrorKind, Exhausted, Instant,
+    LabelChannel, Limits, LimitsBuilder, Name, Offload, Policy, PolicyBuilder, ProcessCpu, Reason,
+    Recorder, Requests, Runtime, Sampler, SamplerInfo, Samples, SamplingGuard, Session, Sidecar,
+    SidecarExecutable, SidecarSampler, Snapshot, SnapshotSource, Span, State, Status, Store, Task,
+    Timestamp, Truth, async_trait, labels, offload, store,
 };
 #[cfg(feature = "process")]
 pub use tachograph_process::ProcessSnapshot;
 #[cfg(feature = "sampler-pprof")]
-pub use tachograph_sampler_pprof::PprofSampler;
+pub use tachograph_sampler_pprof::{Names as PprofNames, PprofSampler};
 #[cfg(feature = "smol")]
 pub use tachograph_smol::{Smol, SmolClock, SmolOffload, smol};
 #[cfg(feature = "storage-posix")]

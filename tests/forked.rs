@@ -63,12 +63,21 @@ fn copies_in_the_child_are_inert() {
     let staged = names(&directory);
     assert_eq!(staged.len(), 1);
 
+    let guard = tachograph_core::SamplingGuard::acquire().expect("free");
+
     let mut recorder = Some(recorder);
     let mut simulation = Some(simulation);
     in_child(|| {
         let recorder = recorder.take().expect("it is there");
         assert_eq!(recorder.status().state, State::Off);
         recorder.request("compaction").expect("accepted");
+        recorder
+            .request("")
+            .expect("an inert recorder accepts anything");
+        let label = || tachograph_core::labels::current().name();
+        assert_eq!(recorder.blocking_task("compaction", label), None);
+        // Nobody samples this process.
+        drop(tachograph_core::SamplingGuard::acquire().expect("free"));
         assert!(
             recorder.stop().now_or_never().is_some(),
             "stop waits for the parent"
@@ -85,6 +94,9 @@ fn copies_in_the_child_are_inert() {
         drop(recorder);
         assert_eq!(names(&directory), staged);
     });
+
+    tachograph_core::SamplingGuard::acquire().expect_err("still ours");
+    drop(guard);
 
     // The parent: the lock is held, the capture goes on and is kept.
     assert_eq!(names(&directory), staged);

@@ -41,7 +41,8 @@ pub enum ErrorKind {
 /// An error of a recorder or of one of its parts.
 ///
 /// It prints its own level only; the cause, if there is one, is its
-/// [`source`](StdError::source).
+/// [`source`](StdError::source). In the alternate form, `{:#}`, it prints its
+/// causes too, in one line.
 ///
 /// ```
 /// use tachograph_core::{Error, ErrorKind};
@@ -91,23 +92,19 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
-
-    /// The error and its causes in one line, for a log or a status.
-    pub(crate) fn chain(&self) -> String {
-        let mut line = self.message.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            line.push_str(": ");
-            line.push_str(&error.to_string());
-            cause = error.source();
-        }
-        line
-    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        if f.alternate() {
+            let mut cause = self.source();
+            while let Some(error) = cause {
+                write!(f, ": {error}")?;
+                cause = error.source();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -129,6 +126,6 @@ mod tests {
         let inner = std::io::Error::other("the disk is gone");
         let error = Error::new(ErrorKind::Storage, "cannot publish").with_source(inner);
         assert_eq!(error.to_string(), "cannot publish");
-        assert_eq!(error.chain(), "cannot publish: the disk is gone");
+        assert_eq!(format!("{error:#}"), "cannot publish: the disk is gone");
     }
 }

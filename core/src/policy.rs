@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind};
 /// | | default | bounds |
 /// |---|---|---|
 /// | capture length | 30 s | over zero, at most the cooldown |
-/// | cooldown, start to start | 5 min | at most the interval |
+/// | cooldown, start to start | 5 min | 10 ms at least, at most the interval |
 /// | interval of periodic captures | 30 min | |
 /// | sampling frequency | 100 Hz | 1 to 1000 Hz, and what the sampler can do |
 ///
@@ -33,6 +33,9 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The shortest cooldown of any policy.
+    pub const COOLDOWN_MIN: Duration = Duration::from_millis(10);
+
     /// The highest sampling frequency of any policy.
     pub const FREQUENCY_HZ_MAX: u32 = 1000;
 
@@ -129,6 +132,12 @@ impl PolicyBuilder {
                  a capture must end before the next may start"
             ));
         }
+        if cooldown < Policy::COOLDOWN_MIN {
+            return wrong(format!(
+                "cooldown is {cooldown:?}: it must be {:?} or more",
+                Policy::COOLDOWN_MIN
+            ));
+        }
         if cooldown > interval {
             return wrong(format!(
                 "cooldown is {cooldown:?}, over the interval of {interval:?}: \
@@ -172,6 +181,10 @@ mod tests {
             (build(over, SECOND, SECOND), "capture_length"),
             (build(SECOND, over, SECOND), "cooldown"),
             (build(Duration::ZERO, SECOND, SECOND), "capture_length is 0"),
+            (
+                build(Duration::from_nanos(1), Duration::from_nanos(1), SECOND),
+                "cooldown is 1ns",
+            ),
             // A zero cooldown or interval leaves no room for a capture.
             (build(SECOND, Duration::ZERO, SECOND), "capture_length"),
             (build(SECOND, SECOND, Duration::ZERO), "cooldown"),

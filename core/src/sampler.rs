@@ -1,7 +1,7 @@
 //! What takes the samples.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::{CappedWriter, Error, ErrorKind};
@@ -144,10 +144,12 @@ pub struct Truth {
 /// ```
 #[derive(Debug)]
 pub struct SamplingGuard {
-    _private: (),
+    process: u32,
 }
 
-static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The process that holds the right, 0 if none does. Not just whether: in a
+/// child that was forked during a capture nobody samples.
+static HOLDER: AtomicU32 = AtomicU32::new(0);
 
 impl SamplingGuard {
     /// Takes the right, if it is free.
@@ -156,18 +158,28 @@ impl SamplingGuard {
     ///
     /// [`ErrorKind::Busy`] if it is not.
     pub fn acquire() -> Result<Self, Error> {
-        match TAKEN.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => Ok(Self { _private: () }),
-            Err(_) => Err(Error::new(
-                ErrorKind::Busy,
-                "another sampler of this process is running",
-            )),
+        let process = std::process::id();
+        let holder = HOLDER.load(Ordering::Relaxed);
+        let is_free = holder != process
+            && HOLDER
+                .compare_exchange(holder, process, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok();
+        if is_free {
+            return Ok(Self { process });
         }
+        Err(Error::new(
+            ErrorKind::Busy,
+            "another sampler of this process is running",
+        ))
     }
 }
 
 impl Drop for SamplingGuard {
     fn drop(&mut self) {
-        TAKEN.store(false, Ordering::Release);
+        // A forked child's copy of a parent's guard gives nothing back that
+        // the child has taken since.
+        if self.process == std::process::id() {
+            HOLDER.store(0, Ordering::Release);
+        }
     }
 }

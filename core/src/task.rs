@@ -72,6 +72,16 @@ impl Labelling {
         }
     }
 
+    /// For work that has no label, not even that of the work around it.
+    pub(crate) fn without_label(shared: Arc<Shared>, channel: LabelChannel) -> Self {
+        Self {
+            shared,
+            label: Label::NONE,
+            channel,
+            trigger: None,
+        }
+    }
+
     /// Runs `work`, labelled as long as recording is not over.
     pub(crate) fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
         if let Some(name) = self.trigger.take() {

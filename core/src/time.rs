@@ -131,10 +131,14 @@ impl FromStr for Timestamp {
         if !has_rfc3339_shape(text.as_bytes()) {
             return Err(malformed());
         }
-        text.parse::<jiff::Timestamp>()
-            .ok()
-            .and_then(Self::from_calendar)
-            .ok_or_else(malformed)
+        match text.parse::<jiff::Timestamp>() {
+            Ok(time) => Self::from_calendar(time).ok_or_else(malformed),
+            // The calendar library's times end a day before the year 9999 does.
+            Err(_) if text[..19].parse::<jiff::civil::DateTime>().is_ok() => {
+                Self::from_calendar(jiff::Timestamp::MAX).ok_or_else(malformed)
+            }
+            Err(_) => Err(malformed()),
+        }
     }
 }
 
@@ -203,6 +207,8 @@ mod tests {
             ("2026-11-30T07:32:20-00:00", "2026-11-30T07:32:20Z"),
             ("2028-02-29T00:00:00Z", "2028-02-29T00:00:00Z"),
             ("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00Z"),
+            ("9999-12-31T23:59:59Z", "9999-12-30T22:00:00.999999999Z"),
         ] {
             let time: Timestamp = text.parse().expect(text);
             assert_eq!(time.to_string(), utc);

@@ -138,8 +138,8 @@ impl OptIn {
                 return Err(Error::new(
                     ErrorKind::Setting,
                     format!(
-                        "{} is {path:?}, but {} is not set: recording needs both, the latter an \
-                         RFC 3339 time within 72 h such as 2026-11-30T07:32:20Z",
+                        "{} is {path:?}, but {} is not set or empty: recording needs both, the \
+                         latter an RFC 3339 time within 72 h such as 2026-11-30T07:32:20Z",
                         directory.name, until.name
                     ),
                 ));
@@ -148,8 +148,8 @@ impl OptIn {
                 return Err(Error::new(
                     ErrorKind::Setting,
                     format!(
-                        "{} is {text:?}, but {} is not set: recording needs both, the latter the \
-                         absolute path of a private directory",
+                        "{} is {text:?}, but {} is not set or empty: recording needs both, the \
+                         latter the absolute path of a private directory",
                         until.name, directory.name
                     ),
                 ));

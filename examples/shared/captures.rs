@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tachograph::{Sidecar, Timestamp};
+use tachograph::Sidecar;
 use tachograph_profile::Profile;
 
 /// A path in the temporary directory at which nothing stands yet. The recorder
@@ -51,7 +51,7 @@ fn print_one(path: &Path) -> Result<(), Box<dyn Error>> {
         "\n{}\n  {}: {:.1} s, {} samples ({} lost), {} bytes",
         name.to_string_lossy(),
         sidecar.reason,
-        seconds_between(sidecar.started_at, sidecar.finished_at),
+        profile.duration().as_secs_f64(),
         sidecar.samples,
         sidecar.lost,
         sidecar.bytes
@@ -66,11 +66,4 @@ fn print_one(path: &Path) -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
-}
-
-fn seconds_between(start: Timestamp, end: Timestamp) -> f64 {
-    end.system_time()
-        .duration_since(start.system_time())
-        .unwrap_or_default()
-        .as_secs_f64()
 }

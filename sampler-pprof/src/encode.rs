@@ -10,6 +10,12 @@ use crate::Names;
 use crate::markers::Markers;
 use crate::session::PprofSamples;
 
+/// The crate keeps so many frames of a stack, from the leaf on.
+const FRAMES_MAX: usize = 128;
+
+/// The task of a stack that was cut before its task could be seen.
+const TASK_UNKNOWN: &str = "(unknown: stack cut)";
+
 pub(crate) fn encode(
     samples: PprofSamples,
     span: Span,
@@ -32,13 +38,21 @@ pub(crate) fn encode(
         let name = &stack.thread_name[..stack.thread_name_length];
         let thread = String::from_utf8_lossy(name);
         let mut addresses: Vec<u64> = stack.frames.iter().map(|frame| frame.ip as u64).collect();
-        let label = markers.strip(&mut addresses);
-        let task = tasks.entry(label).or_insert_with(|| label.name());
+        let is_cut = addresses.len() >= FRAMES_MAX;
+        let task = match markers.strip(&mut addresses) {
+            Some(label) => tasks
+                .entry(label)
+                .or_insert_with(|| label.name())
+                .as_deref(),
+            // The marker may have been among the frames that are missing.
+            None if is_cut => Some(TASK_UNKNOWN),
+            None => None,
+        };
         let labels = Labels {
             thread: Some(&thread)
                 .filter(|name| !name.is_empty())
                 .map(|name| &**name),
-            task: task.as_deref(),
+            task,
         };
         builder.add(&addresses, labels, count);
         counted += count;

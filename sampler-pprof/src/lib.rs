@@ -12,15 +12,19 @@
 //!
 //! - It has one interval timer for the whole process and no more than one
 //!   signal pending: with more than two busy threads samples go missing (a
-//!   seventh at four threads), and two equally busy threads may come out as 3
-//!   to 2. `cpu/nanoseconds` is therefore scaled to the CPU time that the
+//!   seventh at four threads), and so they do where threads wait for a
+//!   processor (a loaded machine, a container's quota); two equally busy
+//!   threads may come out as 3 to 2. `cpu/nanoseconds` is therefore scaled to the CPU time that the
 //!   process measurably used; `samples/count` is not, and what is missing by
 //!   that measure stands in the sidecar as `Lost`.
 //! - Samples of the same functions are merged: of two addresses in one function
 //!   only the first seen is kept. Functions are right, lines inside a function
 //!   are not.
-//! - Stacks deeper than 128 frames are cut at the root's side. Modules loaded
-//!   after the first capture of a process cannot be unwound through.
+//! - Stacks deeper than 128 frames are cut at the root's side. If the poll of
+//!   the task lies beyond the cut, the sample is labelled
+//!   `task=(unknown: stack cut)`.
+//! - Modules loaded after the first capture of a process cannot be unwound
+//!   through.
 //! - On aarch64 Linux the crate (0.15.0, read in its source, not measured here)
 //!   begins unwinding at the link register, so that a leaf function's own
 //!   samples are its caller's.
@@ -83,8 +87,9 @@ pub enum Names {
     #[default]
     SymbolTable,
     /// From DWARF debug information where a binary has it, with inlined
-    /// functions and lines. For 2000 addresses of a 13 MB binary this took a
-    /// tenth of a second and 30 MB where the symbol table took 10 ms and 2 MB.
+    /// functions and lines. For 2000 addresses this took 50 to 400 ms and 40 to
+    /// 100 MB, by the size of the binary, where symbol tables took 8 to 15 ms
+    /// and 2 MB.
     Debug,
 }
 

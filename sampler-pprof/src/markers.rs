@@ -19,15 +19,13 @@ impl Markers {
     }
 
     /// Takes the marker frames out of a stack (leaf first) and returns the
-    /// label of the innermost.
-    pub(crate) fn strip(&self, stack: &mut Vec<u64>) -> Label {
-        let mut innermost = Label::NONE;
+    /// label of the innermost, if there is any.
+    pub(crate) fn strip(&self, stack: &mut Vec<u64>) -> Option<Label> {
+        let mut innermost = None;
         stack.retain(|address| match self.by_return_address.get(address) {
             None => true,
-            Some(&label) => {
-                if innermost == Label::NONE {
-                    innermost = label;
-                }
+            Some(label) => {
+                innermost = innermost.or(Some(*label));
                 false
             }
         });
@@ -75,13 +73,17 @@ mod tests {
 
     #[test]
     fn the_innermost_label_counts_and_all_markers_go() {
+        let outer = Label::intern(&Name::new("outer").expect("valid"));
         let markers = Markers {
-            by_return_address: HashMap::from([(20, Label::OTHER), (40, Label::NONE)]),
+            by_return_address: HashMap::from([(20, Label::NONE), (40, outer)]),
         };
-        let mut stack = vec![10, 20, 30, 40, 50];
-        assert_eq!(markers.strip(&mut stack), Label::OTHER);
+        let mut stack = vec![10, 30, 40, 50];
+        assert_eq!(markers.strip(&mut stack), Some(outer));
         assert_eq!(stack, [10, 30, 50]);
-        assert_eq!(markers.strip(&mut stack), Label::NONE);
+        assert_eq!(markers.strip(&mut stack), None);
+        // A task without a label, inside of one that has one.
+        let mut stack = vec![10, 20, 30, 40, 50];
+        assert_eq!(markers.strip(&mut stack), Some(Label::NONE));
         assert_eq!(stack, [10, 30, 50]);
     }
 }

@@ -7,17 +7,23 @@ use std::{fs, io};
 use pprof::{ProfilerGuard, ProfilerGuardBuilder, UnresolvedReport};
 use tachograph_core::{Error, ErrorKind};
 
-use crate::signal;
+use crate::signal::{self, Action};
 use crate::spill::{self, Candidates, Spill};
 
 /// How often to try to tell the profiler's file from others that appear at the
 /// same time.
 const TRIES: usize = 8;
 
-/// The running profiler. Dropping it stops it and removes its file.
+/// The profiler. Dropping it stops it and removes its file.
 pub(crate) struct Profiler {
-    guard: Option<ProfilerGuard<'static>>,
+    running: Option<Running>,
     spill: Spill,
+}
+
+struct Running {
+    guard: ProfilerGuard<'static>,
+    /// What the crate made the process do about `SIGPROF`.
+    action: Option<Action>,
 }
 
 impl Profiler {
@@ -25,17 +31,22 @@ impl Profiler {
     /// `SIGPROF`.
     pub(crate) fn start(frequency_hz: u32) -> Result<Self, Error> {
         spill::check_directory()?;
-        let mut spill = warm_up()?;
+        let mut profiler = Self {
+            running: None,
+            spill: warm_up()?,
+        };
+        profiler.spill.settle();
         for _ in 1..TRIES {
-            if spill.known().is_some() {
+            if profiler.spill.known().is_some() {
                 break;
             }
-            spill = warm_up()?;
+            profiler.spill = warm_up()?;
+            profiler.spill.settle();
         }
-        Ok(Self {
-            guard: Some(build(frequency_hz)?),
-            spill,
-        })
+        let guard = build(frequency_hz)?;
+        let action = Action::current().ok();
+        profiler.running = Some(Running { guard, action });
+        Ok(profiler)
     }
 
     /// Whether its file is of a decent size.
@@ -48,31 +59,54 @@ impl Profiler {
     pub(crate) fn take(self) -> Result<(UnresolvedReport, Duration), Error> {
         self.check()?;
         let ended_at = cpu_time();
-        let Some(guard) = &self.guard else {
-            unreachable!("the guard is there until the drop");
+        let Some(running) = &self.running else {
+            unreachable!("a started profiler runs until its drop");
         };
-        match guard.report().build_unresolved() {
+        match running.guard.report().build_unresolved() {
             Ok(report) => Ok((report, ended_at)),
             Err(error) => Err(failed("cannot read the samples").with_source(error)),
         }
     }
 }
 
+impl Running {
+    /// Stops the profiler, which leaves `SIGPROF` ignored. If somebody has
+    /// installed a handler meanwhile, that one is put back; says so.
+    fn stop(self) -> bool {
+        let now = Action::current().ok();
+        let foreign = now.filter(|now| match &self.action {
+            Some(ours) => now.is_handled() && !now.has_handler_of(ours),
+            None => false,
+        });
+        drop(self.guard);
+        if let Some(foreign) = &foreign {
+            foreign.restore();
+        }
+        foreign.is_some()
+    }
+}
+
 impl Drop for Profiler {
     fn drop(&mut self) {
-        let before = Candidates::now();
-        self.guard = None;
-        let mut spill = before.new_since();
-        for _ in 1..TRIES {
-            if spill.known().is_some() {
-                break;
-            }
-            match warm_up() {
-                Ok(next) => spill = next,
-                Err(_) => return,
+        // A start that failed has made a file, too.
+        if let Some(running) = self.running.take() {
+            let before = Candidates::now();
+            let is_taken = running.stop();
+            self.spill = before.new_since();
+            self.spill.settle();
+            for _ in 1..TRIES {
+                // Another round would take the signal from its new owner.
+                if is_taken || self.spill.known().is_some() {
+                    break;
+                }
+                match warm_up() {
+                    Ok(next) => self.spill = next,
+                    Err(_) => return,
+                }
+                self.spill.settle();
             }
         }
-        if let Some(file) = spill.known() {
+        if let Some(file) = self.spill.known() {
             // It is empty. Should it not go now, the next start replaces it.
             let _ = fs::remove_file(file);
         }

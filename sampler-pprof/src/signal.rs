@@ -1,26 +1,50 @@
-//! Questions about `SIGPROF` that have no safe answer.
+//! What can be asked and said about `SIGPROF` in no safe way.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+/// What the process does about `SIGPROF`.
+#[derive(Clone, Copy)]
+pub(crate) struct Action(libc::sigaction);
+
+impl Action {
+    /// What it does now.
+    pub(crate) fn current() -> io::Result<Self> {
+        let mut action = MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: with no new action the call only writes the present one, to
+        // a place that is large enough and ours.
+        let result = unsafe { libc::sigaction(libc::SIGPROF, ptr::null(), action.as_mut_ptr()) };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call succeeded, so it has written all of it.
+        Ok(Self(unsafe { action.assume_init() }))
+    }
+
+    /// Whether a handler would run.
+    pub(crate) fn is_handled(&self) -> bool {
+        self.0.sa_sigaction != libc::SIG_DFL && self.0.sa_sigaction != libc::SIG_IGN
+    }
+
+    /// Whether both would run the same handler.
+    pub(crate) fn has_handler_of(&self, other: &Self) -> bool {
+        self.0.sa_sigaction == other.0.sa_sigaction
+    }
+
+    /// Makes the process do this again.
+    pub(crate) fn restore(&self) {
+        // SAFETY: the action was in force in this process before, so whatever
+        // its handler needs is the business of whoever installed it. The call
+        // reads it, and fails for no signal that exists.
+        unsafe { libc::sigaction(libc::SIGPROF, &raw const self.0, ptr::null_mut()) };
+    }
+}
+
 /// Whether nobody else uses `SIGPROF` or its interval timer: it has its default
 /// action or is ignored (as the `pprof` crate leaves it), and the timer is off.
 pub(crate) fn is_free() -> io::Result<bool> {
-    Ok(!is_handled()? && !is_timer_armed()?)
-}
-
-fn is_handled() -> io::Result<bool> {
-    let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: with no new action the call only writes the present one, to a
-    // place that is large enough and ours.
-    let result = unsafe { libc::sigaction(libc::SIGPROF, ptr::null(), action.as_mut_ptr()) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call succeeded, so it has written all of it.
-    let handler = unsafe { action.assume_init() }.sa_sigaction;
-    Ok(handler != libc::SIG_DFL && handler != libc::SIG_IGN)
+    Ok(!Action::current()?.is_handled() && !is_timer_armed()?)
 }
 
 fn is_timer_armed() -> io::Result<bool> {

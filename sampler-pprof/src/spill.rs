@@ -2,12 +2,14 @@
 //!
 //! The crate makes a named temporary file when its profiler is first used, and
 //! a new one at every stop (dropping the one before). It never says where. So
-//! the files that could be it are those that appear while it makes one; if
-//! just one appears, it is that one.
+//! the files that could be it are those that appear while it makes one. It
+//! stays open, others come and go: when just one of them is left, it is that
+//! one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::time::Duration;
+use std::{fs, io, thread};
 
 use tachograph_core::{Error, ErrorKind};
 
@@ -70,6 +72,18 @@ pub(crate) struct Spill {
 }
 
 impl Spill {
+    /// Waits, but not for long, for those to go that are not it.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..10 {
+            if self.files.len() < 2 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(2));
+            let left = Candidates::now();
+            self.files.retain(|file| left.0.contains(file));
+        }
+    }
+
     /// The file itself, if there is no doubt.
     pub(crate) fn known(&self) -> Option<&Path> {
         match &self.files[..] {

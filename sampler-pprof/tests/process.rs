@@ -6,7 +6,7 @@
 use std::mem::MaybeUninit;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::{env, fs, ptr};
 
 use tachograph_core::{ErrorKind, Sampler};
@@ -67,6 +67,32 @@ fn nothing_stays_in_the_temporary_directory() {
             assert_eq!(names(&temporary).len(), 1);
             assert!(foreign.path().exists());
         }
+    });
+    if let Some(left) = left {
+        assert_eq!(names(left.path()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn its_file_is_told_from_those_of_others() {
+    let name = "its_file_is_told_from_those_of_others";
+    let left = in_own_process(name, "", || {
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !ended.load(Ordering::Relaxed) {
+                        let file = tempfile::NamedTempFile::new().expect("a file");
+                        std::thread::sleep(std::time::Duration::from_millis(3));
+                        assert!(file.path().exists(), "somebody else removed it");
+                    }
+                });
+            }
+            for _ in 0..10 {
+                capture();
+            }
+            ended.store(true, Ordering::Relaxed);
+        });
     });
     if let Some(left) = left {
         assert_eq!(names(left.path()), Vec::<String>::new());
@@ -141,6 +167,14 @@ fn a_foreign_handler_means_busy_and_stays() {
         action(Some(libc::SIG_DFL));
         capture();
         assert_eq!(action(None), libc::SIG_IGN);
+
+        // One that comes during a capture is left in force after it.
+        let session = PprofSampler::new().start(100).expect("nobody else samples");
+        action(Some(ours));
+        drop(session);
+        assert_eq!(action(None), ours);
+        action(Some(libc::SIG_IGN));
+
         // A stray signal after a capture kills nobody.
         // SAFETY: the signal is ignored.
         unsafe { libc::raise(libc::SIGPROF) };

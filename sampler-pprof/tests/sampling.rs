@@ -121,8 +121,10 @@ fn the_hot_function_is_the_leaf_and_values_are_cpu_time() {
         .sum();
     let all = profile.total("samples").expect("a sum");
     assert_eq!(u64::try_from(all), Ok(truth.samples));
-    // Two seconds at 100 Hz, in a process that does nothing else.
-    assert!(hot >= 150, "{hot} of {all}");
+    // Two seconds at 100 Hz, in a process that does nothing else. What a loaded
+    // machine swallows is known to be missing.
+    let lost = i64::try_from(truth.lost).expect("small");
+    assert!(hot > 0 && hot + lost >= 150, "{hot} and {lost} lost");
     assert!(hot * 100 >= all * 90, "{hot} of {all}");
 
     // No sample of ours is weightless, and none weighs time nobody used.
@@ -212,7 +214,7 @@ fn three_tasks_interleaved_on_two_threads_come_out_in_their_shares() {
     let threads = profile.by_label("thread", "samples");
     for number in [0, 1] {
         let samples = threads.get(&Some(format!("worker-{number}")));
-        assert!(samples.is_some_and(|samples| *samples > 50), "{threads:?}");
+        assert!(samples.is_some_and(|samples| *samples > 10), "{threads:?}");
     }
 }
 
@@ -228,7 +230,53 @@ fn a_nested_task_has_its_own_label() {
     let by_task = profile.by_label("task", "samples");
     let inner = by_task.get(&Some("inner".into())).copied().unwrap_or(0);
     let outer = by_task.get(&Some("outer".into())).copied().unwrap_or(0);
-    assert!(inner > 50, "{by_task:?}");
+    assert!(inner > 10, "{by_task:?}");
+    assert!(outer <= 2, "{by_task:?}");
+}
+
+#[inline(never)]
+fn recurse(depth: u32) -> u64 {
+    if depth == 0 {
+        burn_as_leaf(Duration::from_millis(600))
+    } else {
+        black_box(recurse(depth - 1)) + 1
+    }
+}
+
+#[test]
+fn a_task_beyond_the_cut_of_a_deep_stack_is_not_passed_over() {
+    let _turn = turn();
+    let (recorder, _driver) = labelling_recorder();
+    for (depth, label) in [(50, "deep"), (300, "(unknown: stack cut)")] {
+        let session = PprofSampler::new().start(100).expect("nobody else samples");
+        recorder.blocking_task("deep", || recurse(depth));
+        let (profile, _) = finish(session);
+        for sample in profile.samples() {
+            if sample
+                .stack()
+                .any(|function| function.contains("burn_as_leaf"))
+            {
+                assert_eq!(sample.label("task"), Some(label), "{depth} frames");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bad_name_hides_the_task_around_it() {
+    let _turn = turn();
+    let (recorder, _driver) = labelling_recorder();
+    let session = PprofSampler::new().start(100).expect("nobody else samples");
+    recorder.blocking_task("outer", || {
+        recorder.blocking_task("", || burn_as_leaf(Duration::from_millis(600)));
+    });
+    let (profile, _) = finish(session);
+    let by_task = profile.by_label("task", "samples");
+    assert!(
+        by_task.get(&None).is_some_and(|samples| *samples > 0),
+        "{by_task:?}"
+    );
+    let outer = by_task.get(&Some("outer".into())).copied().unwrap_or(0);
     assert!(outer <= 2, "{by_task:?}");
 }
 

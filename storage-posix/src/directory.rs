@@ -151,7 +151,7 @@ impl PrivateDir {
     }
 
     /// How many bytes could still be written.
-    pub(crate) fn bytes_free(&self) -> Result<u64, Error> {
+    pub(crate) fn bytes_free(&self) -> Result<Option<u64>, Error> {
         sys::bytes_free(self.at())
             .map_err(|errno| failed("ask for the free space of the private directory", errno))
     }

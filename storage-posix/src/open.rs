@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::{Component, Path};
+use std::rc::Rc;
 
 use rustix::fs::{CWD, FileType, Mode, Stat};
 use rustix::io::Errno;
@@ -25,12 +26,30 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
 
 /// Makes the directory at `path` and what is missing above it.
 fn create(path: &Path) -> Result<File, Error> {
-    let (mut directory, missing) = deepest_existing(path)?;
+    let (existing, missing) = deepest_existing(path)?;
+    let mut made = Made(Vec::new());
+    let mut directory = Rc::new(existing);
     let mut missing = missing.components().peekable();
     while let Some(component) = missing.next() {
-        directory = enter(path, &directory, component, missing.peek().is_none())?;
+        let is_last = missing.peek().is_none();
+        directory = Rc::new(enter(path, &directory, component, is_last, &mut made)?);
     }
-    Ok(directory)
+    made.0.clear();
+    Rc::into_inner(directory).ok_or_else(|| cannot_create(path, path, Errno::NOENT))
+}
+
+/// The directories that were made on the way to one that could not be, each
+/// with its parent. Dropped, they are removed again, the deepest first, as far
+/// as nobody has put anything into them.
+struct Made<'a>(Vec<(Rc<File>, &'a Path)>);
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        for (parent, name) in self.0.iter().rev() {
+            // The caller is failing already, and has nothing better to tell.
+            let _ = sys::remove_directory(parent.as_fd(), name);
+        }
+    }
 }
 
 /// The deepest directory on the way to `path` that exists, opened, and what of
@@ -51,12 +70,19 @@ fn deepest_existing(path: &Path) -> Result<(File, &Path), Error> {
 
 /// Makes one directory on the way to `path`, unless somebody else just has,
 /// and opens it.
-fn enter(path: &Path, parent: &File, name: Component<'_>, is_last: bool) -> Result<File, Error> {
+fn enter<'a>(
+    path: &'a Path,
+    parent: &Rc<File>,
+    name: Component<'a>,
+    is_last: bool,
+    all_made: &mut Made<'a>,
+) -> Result<File, Error> {
     let name = Path::new(name.as_os_str());
     let failed = |errno| cannot_create(path, name, errno);
     let at = parent.as_fd();
     match sys::make_directory(at, name) {
         Ok(()) => {
+            all_made.0.push((Rc::clone(parent), name));
             restore_mode(parent, name).map_err(failed)?;
             let made = sys::open_directory(at, name).map_err(failed)?;
             judge_opened(path, &made)?;

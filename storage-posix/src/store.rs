@@ -87,8 +87,8 @@ impl PosixStore {
     /// Trailing `/` and `/.` are stripped from `path`. Symlinks above the
     /// directory are followed. Missing directories are made with mode 0700
     /// whatever the umask, each synced into its parent, which therefore must be
-    /// readable; they stay should a later step fail. Nothing that exists is
-    /// changed.
+    /// readable; should a later step fail, they are removed again. Nothing that
+    /// exists is changed.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl Store for PosixStore {
                 usage.bytes = usage.bytes.saturating_add(bytes);
             }
         }
-        usage.bytes_free = Some(dir.bytes_free()?);
+        usage.bytes_free = dir.bytes_free()?;
         Ok(usage)
     }
 

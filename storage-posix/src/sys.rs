@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, Result, retry_on_intr};
@@ -116,15 +117,21 @@ pub(crate) fn rename_to_free_name(at: BorrowedFd<'_>, from: &str, to: &str) -> R
     }
 }
 
+/// Removes a directory, if it is empty.
+pub(crate) fn remove_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
+    rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR)
+}
+
 /// Gives a file a second name, unless that is taken.
 pub(crate) fn link(at: BorrowedFd<'_>, from: &str, to: &str) -> Result<()> {
     rustix::fs::linkat(at, from, at, to, AtFlags::empty())
 }
 
-/// How many bytes this process could still write.
-pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<u64> {
+/// How many bytes this process could still write. File systems that count no
+/// blocks, such as a tmpfs without a limit, cannot tell.
+pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<Option<u64>> {
     let space = rustix::fs::fstatvfs(file)?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    Ok((space.f_blocks != 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)))
 }
 
 /// As whom this process acts.

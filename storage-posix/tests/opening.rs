@@ -162,11 +162,18 @@ fn an_ancestor_that_is_no_directory() {
 }
 
 #[test]
-fn a_name_that_is_too_long() {
+fn a_name_that_is_too_long_leaves_nothing_that_was_made_for_it() {
     let around = temporary();
     let path = around.path().join("a/b").join("x".repeat(300));
     let error = PosixStore::open(&path).expect_err("too long");
     assert_eq!(error.kind(), ErrorKind::Directory);
+    assert!(names(around.path()).is_empty());
+
+    // What stood there before stays.
+    fs::create_dir(around.path().join("a")).expect("create");
+    PosixStore::open(&path).expect_err("too long");
+    assert_eq!(names(around.path()), ["a"]);
+    assert!(names(&around.path().join("a")).is_empty());
 }
 
 #[test]

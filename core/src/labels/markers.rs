@@ -84,10 +84,10 @@ pub struct Marker {
     label: Label,
 }
 
-/// The markers of all labels that have been given out so far, [`Label::OTHER`]
-/// first.
+/// The markers of all labels that have been given out so far, [`Label::NONE`]
+/// (a task whose name was bad) and [`Label::OTHER`] first.
 pub fn markers() -> impl Iterator<Item = Marker> {
-    (Label::OTHER.0..interner::end()).map(|number| Marker {
+    (Label::NONE.0..interner::end()).map(|number| Marker {
         label: Label(number),
     })
 }

@@ -91,7 +91,9 @@ impl Loop {
     }
 
     async fn record(self) -> End {
-        let failed = |error: crate::Error| End::Failed { why: error.chain() };
+        let failed = |error: crate::Error| End::Failed {
+            why: format!("{error:#}"),
+        };
         let recovery = match self.ground.run(|store| store.recover()).await {
             Ok(recovery) => recovery,
             Err(error) => return failed(error),
@@ -100,6 +102,15 @@ impl Loop {
             return End::Interrupted {
                 leftovers: recovery.interrupted,
             };
+        }
+        if !recovery.interrupted.is_empty() {
+            tracing::warn!(
+                target: "tachograph",
+                leftovers = recovery.interrupted.join(", "),
+                "the process died during a capture, {} of at most {} times in a row",
+                recovery.interrupted.len(),
+                INTERRUPTED_MAX - 1
+            );
         }
         let schedule = Schedule::new(self.policy, self.window, self.started, recovery.newest);
         Recording {
@@ -208,12 +219,13 @@ impl Recording {
         let shared = Arc::clone(&self.parts.shared);
         let dropped = shared.status().dropped;
         let dropped_since = dropped.since(self.dropped_at_capture);
-        self.dropped_at_capture = dropped;
         shared.set_state(State::Capturing {
             reason: reason.clone(),
         });
         match self.capture(&reason, self.now, dropped_since).await {
             Ok(()) => {
+                // Not before: what no sidecar tells yet, the next one must.
+                self.dropped_at_capture = dropped;
                 shared.count_saved();
                 Outcome::Saved
             }
@@ -221,7 +233,7 @@ impl Recording {
             Err(NotSaved::Busy(error)) => {
                 tracing::warn!(
                     target: "tachograph",
-                    cause = %error.chain(),
+                    cause = %format_args!("{error:#}"),
                     reason = reason.as_str(),
                     "capture skipped"
                 );
@@ -235,7 +247,9 @@ impl Recording {
                 Outcome::BudgetExhausted
             }
             Err(NotSaved::Failed(error)) => {
-                *why = Some(End::Failed { why: error.chain() });
+                *why = Some(End::Failed {
+                    why: format!("{error:#}"),
+                });
                 Outcome::Failed
             }
         }

@@ -113,7 +113,12 @@ impl Drop for EndSignal {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        self.shared.end(end.unwrap_or(End::Abandoned));
+        let end = end.unwrap_or_else(|| {
+            // The loop, which logs every other end, was dropped on its way.
+            tracing::info!(target: "tachograph", why = %End::Abandoned, "recording ended");
+            End::Abandoned
+        });
+        self.shared.end(end);
     }
 }
 

@@ -149,7 +149,6 @@ struct Handle {
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle")
-            .field("status", &self.shared.status())
             .field("triggers", &self.triggers)
             .finish_non_exhaustive()
     }
@@ -215,8 +214,9 @@ impl Recorder {
     /// carry the label `task=<name>`; if the name is a trigger, the first poll
     /// asks for a capture.
     ///
-    /// With a bad name (see [`Name`]) the future runs unlabelled, and the
-    /// recorder warns once. On an inert recorder this costs nothing.
+    /// With a bad name (see [`Name`]) the future runs unlabelled, also inside of
+    /// another task, and the recorder warns once. On an inert recorder this
+    /// costs nothing.
     pub fn task<F: Future>(&self, name: &str, future: F) -> Task<F> {
         Task::new(self.labelling(name), future)
     }
@@ -238,26 +238,25 @@ impl Recorder {
 
     fn labelling(&self, name: &str) -> Option<Labelling> {
         let handle = self.handle.as_ref()?;
-        if !handle.shared.is_recording() {
+        // In a forked child not even a name may be looked up: another thread of
+        // the parent may have held that lock.
+        if !handle.shared.is_recording() || !handle.shared.is_own_process() {
             return None;
         }
-        match Name::new(name) {
+        let shared = Arc::clone(&handle.shared);
+        let labelling = match Name::new(name) {
             Ok(name) => {
                 let is_trigger = handle.triggers.contains(&name);
-                Some(Labelling::new(
-                    Arc::clone(&handle.shared),
-                    name,
-                    handle.channel,
-                    is_trigger,
-                ))
+                Labelling::new(shared, name, handle.channel, is_trigger)
             }
             Err(error) => {
                 if !handle.warned_of_bad_name.swap(true, Ordering::Relaxed) {
                     tracing::warn!(target: "tachograph", %error, "task runs unlabelled");
                 }
-                None
+                Labelling::without_label(shared, handle.channel)
             }
-        }
+        };
+        Some(labelling)
     }
 
     /// Asks for a capture with `reason` now. It never blocks and is never
@@ -270,8 +269,11 @@ impl Recorder {
     /// [`ErrorKind::Setting`] if `reason` is not a [`Name`]. An inert recorder
     /// accepts any.
     pub fn request(&self, reason: &str) -> Result<(), Error> {
-        if let Some(handle) = &self.handle {
-            handle.shared.request(Name::new(reason)?);
+        if let Some(handle) = &self.handle
+            && handle.shared.is_own_process()
+        {
+            let name = Name::new(reason).map_err(|error| error.of_setting("reason"))?;
+            handle.shared.request(name);
         }
         Ok(())
     }

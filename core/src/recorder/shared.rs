@@ -62,6 +62,7 @@ impl Shared {
     }
 
     pub(crate) fn request(&self, name: Name) {
+        // Also asked by a task whose first poll is in a forked child.
         if !self.is_recording() || !self.is_own_process() {
             return;
         }

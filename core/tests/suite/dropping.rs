@@ -9,8 +9,8 @@ use std::task::{Context, Waker};
 use crate::support::{Bench, new};
 use futures::FutureExt;
 use tachograph_core::store::{CaptureName, Recovery, StagedCapture, Usage};
-use tachograph_core::testing::{MemoryStore, QueuedOffload, ScriptedSampler};
-use tachograph_core::{Clock, Driver, End, Error, State, Store};
+use tachograph_core::testing::{Fault, MemoryStore, QueuedOffload, SamplerCall, ScriptedSampler};
+use tachograph_core::{Application, Clock, Driver, End, Error, ErrorKind, State, Store};
 
 /// A store that notes in which state it was let go.
 struct Witness {
@@ -60,10 +60,34 @@ enum Then {
     IsRefused,
 }
 
-/// Lets a driver take `steps` steps, drops it, and checks what is left.
-/// Returns whether the driver was done before.
-fn drop_after(steps: usize, then: Then) -> bool {
+/// What the driver lives through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Story {
+    /// A capture, and then a stop.
+    Capture,
+    /// The same, after a capture that somebody else's profiling made it skip.
+    SkippedThenCapture,
+    /// A stop when the first capture is staged, but sampling has not begun.
+    StoppedEarly,
+}
+
+impl Story {
+    fn wants_stop(self, bench: &Bench) -> bool {
+        match self {
+            Self::Capture | Self::SkippedThenCapture => bench.directory.captures().len() == 1,
+            Self::StoppedEarly => !bench.directory.names().is_empty(),
+        }
+    }
+}
+
+/// Lets a driver take `steps` steps of a story, drops it, and checks what is
+/// left. Returns whether the driver was done before.
+fn drop_after(steps: usize, story: Story, then: Then) -> bool {
     let bench = Bench::new();
+    if story == Story::SkippedThenCapture {
+        let busy = Fault::Error(ErrorKind::Busy);
+        bench.sampler.fault(1, SamplerCall::Start, busy);
+    }
     let offload = QueuedOffload::new();
     let closed = Arc::new(Mutex::new(Vec::new()));
     let store = Witness {
@@ -72,24 +96,26 @@ fn drop_after(steps: usize, then: Then) -> bool {
         closed: Arc::clone(&closed),
         directory: bench.directory.clone(),
     };
-    let (recorder, driver) = new(bench.parts_on(store, offload.clone()));
+    let mut parts = bench.parts_on(store, offload.clone());
+    let source = Application::new(Arc::new(offload.clone()), || 7.into());
+    parts.snapshot_sources.push(Arc::new(source));
+    let (recorder, driver) = new(parts);
     let mut driver = Box::pin(driver);
     let mut done = poll(driver.as_mut());
+    let mut stopped = false;
     for _ in 0..steps {
         if done {
             break;
         }
-        if !offload.run_next() {
-            if bench.directory.captures().len() == 1 {
-                // A whole capture is enough: let it end.
-                drop(recorder.stop());
-            } else {
-                let due = bench
-                    .clock
-                    .next_due()
-                    .expect("the driver waits for something");
-                bench.clock.advance_to(due.max(bench.clock.now()));
-            }
+        if !stopped && story.wants_stop(&bench) {
+            stopped = true;
+            drop(recorder.stop());
+        } else if !offload.run_next() {
+            let due = bench
+                .clock
+                .next_due()
+                .expect("the driver waits for something");
+            bench.clock.advance_to(due.max(bench.clock.now()));
         }
         done = poll(driver.as_mut());
     }
@@ -102,7 +128,7 @@ fn drop_after(steps: usize, then: Then) -> bool {
         Then::IsRefused => offload.refuse_next(),
     } {}
 
-    let context = format!("after {steps} steps, {then:?}");
+    let context = format!("after {steps} steps of {story:?}, {then:?}");
     assert!(!bench.sampler.is_running(), "{context}: still sampling");
     for name in bench.directory.names() {
         assert!(!name.ends_with(".partial"), "{context}: {name} was left");
@@ -134,15 +160,21 @@ fn poll(driver: Pin<&mut Driver>) -> bool {
 
 #[test]
 fn at_every_await_point_whatever_becomes_of_outstanding_work() {
-    for then in [Then::Runs, Then::RanUnseen, Then::IsRefused] {
-        let mut steps = 0;
-        while !drop_after(steps, then) {
-            steps += 1;
-            assert!(steps < 1000, "the driver never ends");
+    for (story, least) in [
+        // recover, usage, stage, snapshot, start, 29 looks at the clock with as
+        // many checks of the session, stop, snapshot, encode, publish, stop.
+        (Story::Capture, 60),
+        (Story::SkippedThenCapture, 65),
+        (Story::StoppedEarly, 5),
+    ] {
+        for then in [Then::Runs, Then::RanUnseen, Then::IsRefused] {
+            let mut steps = 0;
+            while !drop_after(steps, story, then) {
+                steps += 1;
+                assert!(steps < 1000, "the driver never ends");
+            }
+            assert!(steps >= least, "{story:?}: only {steps} points were tried");
         }
-        // recover, usage, stage, start, 30 looks at the clock with as many
-        // checks of the session, stop, encode, publish, stop.
-        assert!(steps > 60, "only {steps} points were tried");
     }
 }
 

@@ -3,7 +3,6 @@
 mod blocking;
 mod doubles;
 mod dropping;
-mod logs;
 mod recorder;
 mod support;
 mod tasks;

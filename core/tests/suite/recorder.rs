@@ -187,6 +187,41 @@ fn somebody_else_profiling_skips_the_capture_and_no_more() {
 }
 
 #[test]
+fn what_was_dropped_before_a_skipped_capture_is_told_after_it() {
+    let bench = Bench::new();
+    let busy = Fault::Error(ErrorKind::Busy);
+    bench.sampler.fault(2, SamplerCall::Start, busy);
+    let (recorder, mut simulation) = bench.start(bench.parts());
+    for minute in [1, 2, 3] {
+        simulation.run_until(at(minute * MINUTE));
+        recorder.request("backup").expect("a good reason");
+    }
+    // Skipped, and then taken.
+    for minute in [6, 12] {
+        simulation.run_until(at(minute * MINUTE));
+        recorder.request("backup").expect("a good reason");
+    }
+    simulation.run_until(at(13 * MINUTE));
+    let captures = bench.directory.captures();
+    assert_eq!(captures.len(), 2);
+    let told = captures[1].1.requests;
+    assert_eq!(told, recorder.status().dropped);
+    assert_eq!((told.cooldown, told.busy), (3, 1));
+}
+
+#[test]
+fn a_wall_clock_past_the_deadline_is_seen_before_a_request_is_served() {
+    let bench = Bench::new();
+    let (recorder, mut simulation) = bench.start(bench.parts());
+    simulation.run_until(at(6 * MINUTE));
+    bench.clock.suspend(180 * MINUTE);
+    recorder.request("backup").expect("a good reason");
+    simulation.settle();
+    assert_eq!(end(&recorder), End::Deadline);
+    assert_eq!(bench.sampler.starts(), 1);
+}
+
+#[test]
 fn every_fault_ends_recording_with_its_cause_and_leaves_nothing_half() {
     use tachograph_core::testing::{Fault::Panic, StoreCall::*};
     const ERROR: Fault = Fault::Error(ErrorKind::Storage);

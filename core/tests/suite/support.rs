@@ -1,5 +1,7 @@
 //! A recorder on doubles, as most tests want it.
 
+#![allow(dead_code, reason = "not every test program needs all of it")]
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 

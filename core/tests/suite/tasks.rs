@@ -116,9 +116,29 @@ fn after_the_end_tasks_run_unlabelled() {
 }
 
 #[test]
+fn what_a_task_spawns_does_not_inherit_its_label() {
+    let bench = Bench::new();
+    let (recorder, _simulation) = bench.start(bench.parts());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut pool = futures::executor::LocalPool::new();
+    let handle = pool.spawner();
+    let task = recorder.task("outer", async move {
+        use futures::task::LocalSpawnExt;
+        let inner = async move { sender.send(current()).expect("somebody listens") };
+        handle.spawn_local(inner).expect("the pool lives");
+        current()
+    });
+    assert_eq!(pool.run_until(task).as_deref(), Some("outer"));
+    pool.run_until_stalled();
+    assert_eq!(receiver.recv().expect("it ran"), None);
+}
+
+#[test]
 fn bad_names_and_inert_recorders_run_unlabelled() {
     let bench = Bench::new();
     let (recorder, _simulation) = bench.start(bench.parts());
+    let hidden = recorder.task("outer", recorder.task("", async { current() }));
+    assert_eq!(hidden.now_or_never(), Some(None));
     for name in ["", "periodic", "a\nb"] {
         assert_eq!(
             recorder.task(name, async { current() }).now_or_never(),
