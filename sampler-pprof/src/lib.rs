@@ -42,10 +42,12 @@
 //!   during one, it stays. A spill of more than 8 MiB fails the capture, and so
 //!   does a temporary directory that cannot be written to.
 //! - After the first capture `SIGPROF` is ignored, instead of having its
-//!   default action, in this process and in children it starts. A program that
-//!   is executed *while* a capture runs inherits the armed timer and is killed
-//!   by it unless it handles the signal. A forked child must not touch the
-//!   sampler.
+//!   default action, in this process and in children it starts. (A handler that
+//!   the service installs during a capture loses the samples, and is put back
+//!   after it.) A process that *replaces itself* by `exec` while a capture runs
+//!   takes the armed timer along, and its new program is killed by it unless it
+//!   handles the signal; children started in the ordinary way do not inherit
+//!   the timer. A forked child must not touch the sampler.
 //! - The crate tells the `log` facade at level info when it starts and stops,
 //!   twice a capture.
 //!

@@ -149,6 +149,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test of threads")]
     fn each_thread_meets_the_one_observer_once() {
         assert!(observe(count_calls));
         assert!(observe(count_calls));
