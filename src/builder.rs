@@ -367,12 +367,12 @@ struct OptedIn {
     window: Window,
 }
 
-#[cfg(feature = "sampler-pprof")]
+#[cfg(feature = "sampler")]
 fn default_sampler() -> Result<Arc<dyn Sampler>, Error> {
-    Ok(Arc::new(tachograph_sampler_pprof::PprofSampler::new()))
+    Ok(Arc::new(tachograph_sampler::BestSampler::new()))
 }
 
-#[cfg(not(feature = "sampler-pprof"))]
+#[cfg(not(feature = "sampler"))]
 fn default_sampler() -> Result<Arc<dyn Sampler>, Error> {
     Err(Error::new(
         ErrorKind::Setting,

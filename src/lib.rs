@@ -33,8 +33,9 @@
 //! | `tokio` | | [`tokio()`](tokio()): run on tokio |
 //! | `smol` | | [`smol()`](smol()): run on smol |
 //! | `storage-posix` | yes | captures in a private directory |
-//! | `sampler` | yes | the best sampler of the target, used by default |
-//! | `sampler-pprof` | by `sampler` | [`PprofSampler`] |
+//! | `sampler` | yes | [`BestSampler`], used by default: that for Linux on x86_64 and aarch64, else that on the `pprof` crate |
+//! | `sampler-linux` | | [`LinuxSampler`] |
+//! | `sampler-pprof` | | [`PprofSampler`] |
 //! | `process` | yes | CPU time and threads of the process in every sidecar |
 //! | `testing` | | [`testing`]: doubles for deterministic tests |
 //!
@@ -55,7 +56,7 @@ mod builder;
 pub use builder::{Builder, DIRECTORY_VARIABLE, UNTIL_VARIABLE, builder, from_env};
 pub use serde_json::{Value, json};
 pub use tachograph_core::{
-    CappedWriter, Clock, Connection, Driver, End, Error, ErrorKind, Exhausted, Instant,
+    CappedWriter, Clock, Connection, Coverage, Driver, End, Error, ErrorKind, Exhausted, Instant,
     LabelChannel, Limits, LimitsBuilder, Name, Offload, Policy, PolicyBuilder, ProcessCpu, Reason,
     Recorder, Requests, Runtime, Sampler, SamplerInfo, Samples, SamplingGuard, Session, Sidecar,
     SidecarExecutable, SidecarSampler, Snapshot, SnapshotSource, Span, State, Status, Store, Task,
@@ -63,6 +64,10 @@ pub use tachograph_core::{
 };
 #[cfg(feature = "process")]
 pub use tachograph_process::ProcessSnapshot;
+#[cfg(feature = "sampler")]
+pub use tachograph_sampler::BestSampler;
+#[cfg(feature = "sampler-linux")]
+pub use tachograph_sampler_linux::{LinuxSampler, Names as LinuxNames};
 #[cfg(feature = "sampler-pprof")]
 pub use tachograph_sampler_pprof::{Names as PprofNames, PprofSampler};
 #[cfg(feature = "smol")]

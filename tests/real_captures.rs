@@ -174,6 +174,8 @@ fn the_sidecar_says_what_is_specified_and_is_true() {
     let mut names: Vec<_> = json.keys().map(String::as_str).collect();
     // Left out if the binary has none, as the one of this test may.
     names.retain(|name| *name != "Executable");
+    // Left out by a sampler that cannot tell.
+    names.retain(|name| *name != "Coverage");
     names.sort_unstable();
     assert_eq!(
         names,
@@ -215,7 +217,19 @@ fn the_sidecar_says_what_is_specified_and_is_true() {
         "{claimed}"
     );
 
-    assert_eq!(capture.sidecar.sampler.name, "pprof");
+    if let Some(coverage) = capture.sidecar.coverage {
+        assert!(coverage.threads_seen >= 1, "{coverage:?}");
+        let used = coverage.cpu_used_seconds;
+        assert!(
+            (coverage.cpu_covered_seconds / used - 1.0).abs() < 0.2,
+            "{coverage:?}"
+        );
+        assert!(json["Coverage"]["CPUUsedSeconds"].is_number(), "{json:?}");
+    }
+
+    let best = tachograph::Sampler::info(&tachograph::BestSampler::new());
+    assert_eq!(capture.sidecar.sampler.name, best.name);
+    assert_eq!(capture.sidecar.sampler.version, best.version);
     assert_eq!(capture.sidecar.sampler.frequency_hz, 100);
     assert_eq!(capture.sidecar.rust_version.split('.').count(), 3);
     let start: String = capture

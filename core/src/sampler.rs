@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use crate::{CappedWriter, Error, ErrorKind};
+use crate::{CappedWriter, Coverage, Error, ErrorKind};
 
 /// Takes CPU samples of the whole process.
 ///
@@ -119,7 +119,7 @@ pub struct Span {
 }
 
 /// What a sampler knows of its own truth.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Truth {
     /// The sum of `samples/count` in the profile, unscaled.
     pub samples: u64,
@@ -128,6 +128,8 @@ pub struct Truth {
     /// The build id of the running executable in lower-case hexadecimal, if it
     /// has one.
     pub executable_build_id: Option<String>,
+    /// What else the sampler can tell of what it saw and missed.
+    pub coverage: Option<Coverage>,
 }
 
 /// The right to sample this process. There is one in the process, so that two

@@ -27,6 +27,10 @@ pub struct Sidecar {
     pub samples: u64,
     /// Samples known to be missing.
     pub lost: u64,
+    /// What the sampler saw and missed in detail; left out by one that cannot
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// The binary that ran; left out if it has no build id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executable: Option<SidecarExecutable>,
@@ -52,6 +56,55 @@ pub struct SidecarSampler {
     pub version: String,
     /// Samples per second of CPU time.
     pub frequency_hz: u32,
+}
+
+/// What a sampler saw and missed. Samples are weighted here as they are in the
+/// profile: one that stands for several counts as several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Coverage {
+    /// Samples left out since the buffer was full.
+    pub lost_buffer_full: u64,
+    /// Samples left out since they were late.
+    pub lost_late: u64,
+    /// Samples left out since there were too many different ones.
+    pub lost_memory: u64,
+    /// Of the samples in the profile, those without a task.
+    pub unlabelled: u64,
+    /// Of those in the profile, those from stacks larger than what is looked at.
+    pub cut: u64,
+    /// Of those in the profile, those whose stack could not be followed to its
+    /// root for another reason.
+    pub broken: u64,
+    /// Of those in the profile, those without any stack.
+    pub without_stack: u64,
+    /// Of those in the profile, those that a timer of the whole process took
+    /// from threads that had none of their own.
+    pub by_process_timer: u64,
+    /// Of those in the profile, those that were due at the end of the capture
+    /// and were counted with their thread's latest stack.
+    pub carried: u64,
+    /// Threads that were seen.
+    pub threads_seen: u64,
+    /// Of those, which missed samples since they block the signal.
+    pub threads_blocking: u64,
+    /// Of those, which got no timer of their own since the system refused one.
+    pub threads_refused: u64,
+    /// Threads whose labels could not be read, since the process began.
+    pub threads_without_label: u64,
+    /// CPU time that the process used while it was sampled.
+    #[serde(rename = "CPUUsedSeconds")]
+    pub cpu_used_seconds: f64,
+    /// CPU time that the samples in the profile stand for.
+    #[serde(rename = "CPUCoveredSeconds")]
+    pub cpu_covered_seconds: f64,
+    /// CPU time that the sampler's own thread used.
+    #[serde(rename = "CPUSamplerSeconds")]
+    pub cpu_sampler_seconds: f64,
+    /// Whether there was a timer for threads without one of their own.
+    pub has_process_timer: bool,
+    /// Whether somebody else took the signal for a while.
+    pub was_displaced: bool,
 }
 
 /// The binary that was sampled.

@@ -72,6 +72,7 @@ pub(crate) fn encode(
         samples: counted,
         lost: expected(samples.cpu.as_nanos(), samples.frequency_hz).saturating_sub(counted),
         executable_build_id,
+        coverage: None,
     })
 }
 

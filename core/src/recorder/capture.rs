@@ -116,6 +116,7 @@ impl Recording {
             },
             samples: encoded.truth.samples,
             lost: encoded.truth.lost,
+            coverage: encoded.truth.coverage,
             executable: encoded
                 .truth
                 .executable_build_id

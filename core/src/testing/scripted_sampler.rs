@@ -166,6 +166,7 @@ impl Samples for ScriptedSamples {
             samples,
             lost: 0,
             executable_build_id: None,
+            coverage: None,
         })
     }
 }
