@@ -1,0 +1,42 @@
+//! What a capture keeps in memory, and what it leaves there.
+
+use super::super::bench::Bench;
+use super::super::spread::Spread;
+use super::super::subjects::Subject;
+use super::super::table::Row;
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+pub(super) fn measure(bench: &mut Bench) -> Vec<Row> {
+    let mut idle = Row::new("extra resident memory, idle", "≤ 0.3 MiB");
+    let mut capturing = Row::new("extra resident memory, capturing", "≤ 6 MiB")
+        .limited_by("It is the ring, copies of unwind tables, and the counted stacks.");
+    let mut ending = Row::new("extra resident memory, while it ends", "");
+    let mut after = Row::new("extra resident memory, after", "≤ 1 MiB")
+        .limited_by("What the allocator keeps, and code that was run for the first time.");
+    let values = [("hz", 100.0), ("seconds", bench.seconds(1.5))];
+    for subject in [Subject::Nothing].into_iter().chain(Subject::COLUMNS) {
+        if subject == Subject::Perf {
+            continue;
+        }
+        let runs = bench.runs(3, subject, "memory", &values);
+        for (row, name, bar) in [
+            (&mut idle, "idle", 0.3),
+            (&mut capturing, "capturing", 6.0),
+            (&mut ending, "ending", f64::INFINITY),
+            (&mut after, "after", 1.0),
+        ] {
+            let sizes: Spread = runs.iter().map(|run| run.number(name) / MIB).collect();
+            match subject {
+                Subject::Nothing => {
+                    row.note(format!("{} MiB under nothing at all", sizes.show(2)));
+                }
+                _ => row.cell(subject, &sizes, 2, " MiB"),
+            }
+            if subject == Subject::Linux {
+                row.judge(&sizes, |size| size <= bar);
+            }
+        }
+    }
+    vec![idle, capturing, ending, after]
+}
