@@ -1,5 +1,7 @@
 //! Questions to the kernel that a handler may ask, too.
 
+use super::timer::clock_of;
+
 /// The id of the calling thread.
 pub(crate) fn thread_id() -> i32 {
     // SAFETY: it takes nothing and cannot fail.
@@ -62,16 +64,25 @@ pub(crate) unsafe fn copy_if_mapped(process: i32, from: u64, to: *mut u8, bytes:
 
 /// The CPU time of the clock `clock`, in nanoseconds; 0 if there is none.
 pub(crate) fn clock_nanos(clock: libc::clockid_t) -> u64 {
+    read_clock(clock).unwrap_or(0)
+}
+
+/// Whether this process has a thread with this id: then it has a CPU clock.
+pub(crate) fn is_alive(thread: i32) -> bool {
+    read_clock(clock_of(thread)).is_some()
+}
+
+fn read_clock(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: the call writes to a place that is ours.
     if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
-        return 0;
+        return None;
     }
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+    Some(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Whether the kernel's version is `major.minor` or a later one.

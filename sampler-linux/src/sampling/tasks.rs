@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 
 const TASKS: &str = "/proc/self/task";
 
-/// The ids of all threads.
+/// The ids of all threads, or of fewer: the kernel stops listing when the
+/// thread that it has come to ends just then.
 pub(crate) fn list() -> io::Result<Vec<i32>> {
     let mut threads = Vec::new();
     for entry in fs::read_dir(TASKS)? {
@@ -58,7 +59,9 @@ mod tests {
 
     #[test]
     fn this_thread_is_listed_and_counted() {
-        assert!(list().expect("a list").contains(&kernel::thread_id()));
+        // Other tests' threads end at any moment, which cuts a list short.
+        let is_listed = |_| list().expect("a list").contains(&kernel::thread_id());
+        assert!((0..1000).any(is_listed));
         assert!(Tasks::open().count() >= 3, "`.`, `..` and a thread");
     }
 }

@@ -206,14 +206,17 @@ impl Threads {
     }
 
     fn compare(&mut self, threads: &[i32], now: Instant) {
-        let alive: HashSet<i32> = threads.iter().copied().collect();
-        self.young.retain(|thread, _| alive.contains(thread));
-        self.unarmed.retain(|thread| alive.contains(thread));
+        // A thread that is not listed may live: the kernel stops listing when the
+        // thread it has come to ends just then.
+        let listed: HashSet<i32> = threads.iter().copied().collect();
+        let lives = |thread: &i32| listed.contains(thread) || kernel::is_alive(*thread);
+        self.young.retain(|thread, _| lives(thread));
+        self.unarmed.retain(lives);
         // A timer outlives its thread, whose id may be another's by now.
         let over: Vec<i32> = self
             .armed
             .iter()
-            .filter(|(thread, armed)| !alive.contains(thread) || armed.timer.is_over())
+            .filter(|(_, armed)| armed.timer.is_over())
             .map(|(thread, _)| *thread)
             .collect();
         for thread in over {
@@ -335,6 +338,11 @@ mod tests {
         threads.compare(&[own, other_id], now + AGE_MIN);
         assert!(capture.table.is_armed(other_id));
         let index = threads.armed[&other_id].index;
+
+        // The kernel lists less than there is while some thread ends.
+        threads.compare(&[own], now + AGE_MIN);
+        assert!(capture.table.is_armed(other_id), "it lives");
+        assert!(threads.free.is_empty(), "it was armed anew");
 
         // Its id is listed still, but it is not that thread's any more.
         drop(end);
