@@ -80,9 +80,9 @@ impl Coverage {
             threads_blocking: self.threads_blocking,
             threads_refused: self.threads_refused,
             threads_without_label: self.threads_without_label,
-            cpu_used_seconds: self.cpu_used.as_secs_f64(),
-            cpu_covered_seconds: self.cpu_covered(frequency_hz).as_secs_f64(),
-            cpu_sampler_seconds: self.cpu_drain.as_secs_f64(),
+            cpu_used_seconds: seconds(self.cpu_used),
+            cpu_covered_seconds: seconds(self.cpu_covered(frequency_hz)),
+            cpu_sampler_seconds: seconds(self.cpu_drain),
             has_process_timer: self.has_process_timer,
             was_displaced: self.was_displaced,
         }
@@ -129,6 +129,12 @@ impl Coverage {
         }
         lines
     }
+}
+
+/// By one division of a whole number, so that it prints with no more digits
+/// than a nanosecond has.
+fn seconds(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e9
 }
 
 #[cfg(test)]
