@@ -128,9 +128,9 @@ fn foreign_signals_reach_the_handler_that_was_there() {
         let (_, truth) = finish(session);
         let theirs = SIGNALS.load(Ordering::Relaxed);
         println!("{theirs} signals, {} samples in {used:?}", truth.samples);
-        assert!((100..=230).contains(&theirs), "{theirs}");
+        assert!((80..=260).contains(&theirs), "{theirs}");
         let share = truth.samples as f64 / (used.as_secs_f64() * 1000.0);
-        assert!((0.97..=1.03).contains(&share), "{share}");
+        assert!((0.9..=1.1).contains(&share), "{share}");
 
         // After the capture, too.
         let before = SIGNALS.load(Ordering::Relaxed);
@@ -522,7 +522,7 @@ fn a_loaded_library_samples_with_labels_and_stays() {
             labelled
         });
         println!("labelled {labelled:.3} of what should be");
-        assert!((0.85..=1.1).contains(&labelled), "{labelled}");
+        assert!((0.8..=1.2).contains(&labelled), "{labelled}");
         // The handler is in the library, so that must be there still.
         raise();
     });

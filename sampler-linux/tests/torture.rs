@@ -43,7 +43,7 @@ fn sample(case: impl FnOnce()) -> Profile {
     }
     let share = truth.samples as f64 / (used.as_secs_f64() * 1000.0);
     println!("covered {share:.3}");
-    assert!((0.9..=1.1).contains(&share), "{share}");
+    assert!((0.8..=1.2).contains(&share), "{share}");
     profile
 }
 
