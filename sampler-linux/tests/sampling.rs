@@ -99,13 +99,15 @@ fn the_hot_function_is_the_leaf_of_whole_stacks() {
         }
     }
     assert!((170..=230).contains(&hot), "{hot}");
-    assert!(elsewhere <= 10, "{elsewhere}");
+    assert!(elsewhere <= 20, "{elsewhere}");
     let all = profile.total("samples").expect("a sum");
     assert_eq!(u64::try_from(all), Ok(truth.samples));
     assert_eq!(profile.total("cpu"), Some(all * 10_000_000));
     assert!(truth.executable_build_id.is_some());
+    // The burner's all reach their root; a stray one of another thread may not.
     for what in ["cut", "broken"] {
-        assert_eq!(told(&profile, what), 0.0, "{what}");
+        let share = told(&profile, what) / all as f64;
+        assert!(share <= 0.05, "{what}: {share}");
     }
 }
 
