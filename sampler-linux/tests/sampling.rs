@@ -2,10 +2,8 @@
 //!
 //! What these tests assert must hold on a loaded machine: names, labels, sums,
 //! and shares within bounds that come from the number of samples. All amounts
-//! of work are CPU time.
-//!
-//! Bounds are what must hold on any machine, loaded or not. How near to the truth
-//! the samples really come is measured by `benches`, not here.
+//! of work are CPU time. How near to the truth the samples really come is measured
+//! by `benches`.
 
 #![cfg(all(
     target_os = "linux",
