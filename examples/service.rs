@@ -18,11 +18,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::BodyExt;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use shared::library::{self, Library};
-use shared::{REQUESTS, RUN_FOR, captures};
+use shared::library::Library;
+use shared::{REQUESTS, RUN_FOR, captures, load};
 use tachograph::Recorder;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -73,20 +72,14 @@ async fn run_jobs(library: Arc<Library>, recorder: Recorder) {
     }
 }
 
-/// One request at a time over one connection.
+/// All requests over one connection.
 async fn send_load(address: SocketAddr) -> Result<(), Box<dyn Error>> {
     let stream = TcpStream::connect(address).await?;
-    let (mut client, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let (client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let mut ticks = tokio::time::interval(RUN_FOR / REQUESTS);
-    for number in 0..REQUESTS {
+    load::send(client, async || {
         ticks.tick().await;
-        let response = client.send_request(library::request(number)?).await?;
-        if !response.status().is_success() {
-            return Err(format!("request {number}: {}", response.status()).into());
-        }
-        response.into_body().collect().await?;
-    }
-    Ok(())
+    })
+    .await
 }

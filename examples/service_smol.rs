@@ -14,10 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use http_body_util::BodyExt;
 use hyper::service::service_fn;
-use shared::library::{self, Library};
-use shared::{REQUESTS, RUN_FOR, captures};
+use shared::library::Library;
+use shared::{REQUESTS, RUN_FOR, captures, load};
 use smol::Timer;
 use smol::net::{TcpListener, TcpStream};
 use smol_hyper::rt::FuturesIo;
@@ -74,20 +73,15 @@ async fn run_jobs(library: Arc<Library>, recorder: Recorder) {
     }
 }
 
-/// One request at a time over one connection.
+/// All requests over one connection.
 async fn send_load(address: SocketAddr) -> Result<(), Box<dyn Error>> {
     let stream = TcpStream::connect(address).await?;
-    let (mut client, connection) =
+    let (client, connection) =
         hyper::client::conn::http1::handshake(FuturesIo::new(stream)).await?;
     smol::spawn(connection).detach();
     let mut ticks = Timer::interval(RUN_FOR / REQUESTS);
-    for number in 0..REQUESTS {
+    load::send(client, async || {
         ticks.next().await;
-        let response = client.send_request(library::request(number)?).await?;
-        if !response.status().is_success() {
-            return Err(format!("request {number}: {}", response.status()).into());
-        }
-        response.into_body().collect().await?;
-    }
-    Ok(())
+    })
+    .await
 }

@@ -1,8 +1,9 @@
 //! What both example services share: the service itself, which knows nothing
-//! of any runtime, and a look at what was recorded.
+//! of any runtime, the load that it sends itself, and a look at what was recorded.
 
 pub(crate) mod captures;
 pub(crate) mod library;
+pub(crate) mod load;
 
 use std::error::Error;
 use std::path::PathBuf;
