@@ -2,22 +2,16 @@
 
 #![cfg(any(target_os = "linux", target_os = "macos"))]
 
-use std::hint::black_box;
 use std::panic::catch_unwind;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tachograph::{End, Policy, Recorder, State};
+use tachograph_test_support::{process_cpu, spin_hot, turn};
 use tachograph_tests::{Capture, captures};
-
-/// There is one profiler in a process.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// One long capture, to be ended by `stop`.
 fn start(directory: &Path) -> Recorder {
@@ -74,20 +68,6 @@ fn directory() -> (tempfile::TempDir, std::path::PathBuf) {
     (around, directory)
 }
 
-/// Work whose every round costs the same, in a function that calls nothing.
-#[inline(never)]
-fn work_as_leaf(rounds: u64) -> u64 {
-    let mut state = 1_u64;
-    let mut round = 0;
-    while round < rounds {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        round += 1;
-    }
-    black_box(state)
-}
-
 #[test]
 fn three_tasks_interleaved_on_two_workers() {
     const TASKS: [(&str, u64); 3] = [("half", 50), ("third", 30), ("fifth", 20)];
@@ -107,7 +87,7 @@ fn three_tasks_interleaved_on_two_workers() {
             let ended = Arc::clone(&ended);
             tasks.push(tokio::spawn(recorder.task(name, async move {
                 while !ended.load(Ordering::Relaxed) {
-                    work_as_leaf(share * ROUNDS_PER_POINT);
+                    spin_hot(share * ROUNDS_PER_POINT, 1);
                     done.fetch_add(share, Ordering::Relaxed);
                     tokio::task::yield_now().await;
                 }
@@ -148,7 +128,7 @@ fn three_tasks_interleaved_on_two_workers() {
             assert_eq!(sample.label("thread"), Some("worker"));
             all += count;
             let leaf = sample.stack().next().expect("a leaf");
-            if leaf.contains("work_as_leaf") {
+            if leaf.contains("spin_hot") {
                 hot += count;
             }
         }
@@ -165,7 +145,7 @@ fn the_sidecar_says_what_is_specified_and_is_true() {
         until_sampling().await;
         let burnt = process_cpu();
         while process_cpu() - burnt < Duration::from_secs(1) {
-            work_as_leaf(1_000_000);
+            spin_hot(1_000_000, 1);
             tokio::task::yield_now().await;
         }
         stop(&recorder, &directory).await
@@ -310,16 +290,4 @@ fn a_runtime_that_shuts_down_during_a_capture_leaves_nothing_behind() {
         assert!(captures(&directory).is_empty());
         tachograph::PosixStore::open(&directory).expect("the directory is free");
     }
-}
-
-/// CPU time of this process.
-fn process_cpu() -> Duration {
-    let source = tachograph::ProcessSnapshot::new(Arc::new(tachograph::testing::InlineOffload));
-    let snapshot = futures::FutureExt::now_or_never(tachograph::SnapshotSource::snapshot(&source));
-    let cpu = snapshot
-        .expect("inline")
-        .expect("the system can tell")
-        .process_cpu
-        .expect("the system can tell");
-    Duration::from_secs_f64(cpu.user_seconds + cpu.system_seconds)
 }

@@ -11,33 +11,27 @@ use std::{env, fs, ptr};
 
 use tachograph_core::{ErrorKind, Sampler};
 use tachograph_sampler_pprof::PprofSampler;
+use tachograph_test_support::own_process;
 use tempfile::TempDir;
-
-const CASE: &str = "TACHOGRAPH_TEST_CASE";
 
 /// Runs `case` in a process of its own, whose temporary directory is the
 /// subdirectory `temporary` (itself, if that is empty) of a new directory, and
 /// returns that directory; in the process itself, nothing.
 fn in_own_process(name: &str, temporary: &str, case: impl FnOnce()) -> Option<TempDir> {
-    if env::var_os(CASE).is_some() {
-        case();
-        return None;
-    }
-    let directory = tempfile::tempdir().expect("a directory");
-    let program = env::current_exe().expect("this program");
-    let output = Command::new(program)
-        .args(["--exact", name, "--nocapture"])
-        .env(CASE, name)
-        .env("TMPDIR", directory.path().join(temporary))
-        .output()
-        .expect("it runs");
+    let mut directory = None;
+    let prepare = |command: &mut Command| {
+        let made = tempfile::tempdir().expect("a directory");
+        command.env("TMPDIR", made.path().join(temporary));
+        directory = Some(made);
+    };
+    let output = own_process(name, prepare, case)?;
     assert!(
         output.status.success(),
         "{name}: {}\n{}",
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    Some(directory)
+    directory
 }
 
 fn capture() {

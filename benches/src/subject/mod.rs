@@ -6,10 +6,6 @@ mod samplers;
 mod tasks;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
-
-use tachograph_core::testing::{InlineOffload, ManualClock, MemoryDirectory, MemoryStore};
-use tachograph_core::{Driver, Parts, Recorder, Sampler, Window};
 
 use crate::workload::args::Args;
 use crate::workload::clock::process_cpu;
@@ -48,18 +44,4 @@ fn run(args: &Args) -> Result<Report, Failure> {
     };
     report.number("idle", idle);
     Ok(report)
-}
-
-/// A recorder that labels tasks as `sampler` needs it and never captures: its
-/// driver is not polled.
-fn labelling(sampler: Arc<dyn Sampler>) -> Result<(Recorder, Driver), Failure> {
-    let wall = SystemTime::UNIX_EPOCH;
-    let window = Window::until(wall + Duration::from_secs(3600), wall)?.ok_or("no window")?;
-    Ok(Recorder::new(Parts::new(
-        window,
-        Arc::new(ManualClock::new(wall)),
-        Arc::new(InlineOffload),
-        sampler,
-        Box::new(MemoryStore::open(&MemoryDirectory::new())?),
-    ))?)
 }

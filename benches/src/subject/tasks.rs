@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tachograph_core::Sampler;
+use tachograph_test_support::labelling_recorder;
 
 use super::samplers::Sampled;
 use crate::workload::Failure;
@@ -73,7 +74,7 @@ fn work(cpu: Duration, seed: u64) {
 pub(super) fn run(sampler: Arc<dyn Sampler>, args: &Args) -> Result<Report, Failure> {
     let seconds = args.seconds()?;
     READING.store(time_reading(), Ordering::Relaxed);
-    let (recorder, _driver) = super::labelling(Arc::clone(&sampler))?;
+    let (recorder, _driver) = labelling_recorder(&*sampler);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("worker")

@@ -2,41 +2,8 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
-use std::time::Duration;
 
-use super::clock::thread_cpu;
-
-/// The function in which all time goes: 99.9 % of [`burn`]. It calls nothing.
-#[inline(never)]
-pub(crate) fn spin_hot(rounds: u32, mut state: u64) -> u64 {
-    let mut round = 0;
-    while round < rounds {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        round += 1;
-    }
-    black_box(state)
-}
-
-/// About half a millisecond.
-const ROUNDS: u32 = 300_000;
-
-/// Uses `cpu` of CPU time, whatever else the machine does, and returns how much
-/// it was exactly.
-#[inline(never)]
-pub(crate) fn burn(cpu: Duration) -> Duration {
-    let start = thread_cpu();
-    let mut state = 1;
-    loop {
-        let spent = thread_cpu() - start;
-        if spent >= cpu {
-            black_box(state);
-            return spent;
-        }
-        state = spin_hot(ROUNDS, state);
-    }
-}
+pub(crate) use tachograph_test_support::burn;
 
 /// The same amount of work in every call: sorting, hashing, allocating,
 /// formatting.

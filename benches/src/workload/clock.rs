@@ -1,33 +1,17 @@
 //! Clocks of CPU time, and one that is cheap enough to time a handler.
 
-use std::time::Duration;
-
-fn read(clock: libc::clockid_t) -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the call writes to a place that is ours. It fails for unknown
-    // clocks only, and then there is a zero.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-/// The CPU time of the calling thread.
-pub(crate) fn thread_cpu() -> Duration {
-    read(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-/// The CPU time of this process, of threads that have ended too.
-pub(crate) fn process_cpu() -> Duration {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
+pub(crate) use tachograph_test_support::{process_cpu, thread_cpu};
 
 /// Nanoseconds since some moment. No system call, and fit for a handler.
 #[inline]
 pub(crate) fn nanos() -> u64 {
-    let now = read(libc::CLOCK_MONOTONIC);
-    now.as_secs() * 1_000_000_000 + u64::from(now.subsec_nanos())
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes to a place that is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// How often the kernel's tick comes, at which it looks at timers on CPU time.
