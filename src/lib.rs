@@ -60,7 +60,7 @@ pub use tachograph_core::{
     LabelChannel, Limits, LimitsBuilder, Name, Offload, Policy, PolicyBuilder, ProcessCpu, Reason,
     Recorder, Requests, Runtime, Sampler, SamplerInfo, Samples, SamplingGuard, Session, Sidecar,
     SidecarExecutable, SidecarSampler, Snapshot, SnapshotSource, Span, State, Status, Store, Task,
-    Timestamp, Truth, async_trait, labels, offload, store,
+    TimeSource, Timestamp, Truth, async_trait, labels, offload, store,
 };
 #[cfg(feature = "process")]
 pub use tachograph_process::ProcessSnapshot;

@@ -52,7 +52,7 @@ pub use runtime::{Connection, Runtime};
 pub use sampler::{
     LabelChannel, Sampler, SamplerInfo, Samples, SamplingGuard, Session, Span, Truth,
 };
-pub use sidecar::{Coverage, Requests, Sidecar, SidecarExecutable, SidecarSampler};
+pub use sidecar::{Coverage, Requests, Sidecar, SidecarExecutable, SidecarSampler, TimeSource};
 pub use snapshot::{Application, ProcessCpu, Snapshot, SnapshotSource};
 pub use status::{End, State, Status};
 pub use store::Store;

@@ -101,10 +101,29 @@ pub struct Coverage {
     /// CPU time that the sampler's own thread used.
     #[serde(rename = "CPUSamplerSeconds")]
     pub cpu_sampler_seconds: f64,
+    /// What told when a sample was due.
+    pub time_source: TimeSource,
     /// Whether there was a timer for threads without one of their own.
     pub has_process_timer: bool,
     /// Whether somebody else took the signal for a while.
     pub was_displaced: bool,
+}
+
+/// What told a sampler when a sample of a thread was due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum TimeSource {
+    /// A timer on the CPU clock of each thread.
+    #[default]
+    ThreadTimers,
+    /// A perf event of each thread, which the system allowed where it refused
+    /// timers. It sees CPU time in user space alone, and no thread that lives
+    /// for a few milliseconds.
+    PerfEvents,
+    /// One that this version has no word for.
+    #[serde(other)]
+    Unknown,
 }
 
 /// The binary that was sampled.

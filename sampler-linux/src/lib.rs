@@ -20,9 +20,11 @@
 //!   stack, up to 50 ms of CPU time; a thread that was never met has an empty
 //!   one, `[no stack]`.
 //!
-//! It does not use perf events. They would tell finer times than the kernel's
-//! tick, but take a descriptor for each thread, cost something at every context
-//! switch, and leave out CPU time in the kernel.
+//! Perf events come second, where the system refuses timers (see below). They
+//! tell finer times than the kernel's tick, but take a descriptor for each
+//! thread, leave out CPU time in the kernel and threads that live for moments,
+//! and cost something at every context switch: on the virtual machine where both
+//! were measured, 14 µs more than the 4.5 µs of a switch with timers or without.
 //!
 //! `cpu/nanoseconds` is one period for each sample and never scaled. What is
 //! missing shows in the sidecar as `Lost`, and by cause in the comments of the
@@ -58,11 +60,19 @@
 //! - Samples beyond 65,536 combinations of stack, task and thread, or beyond
 //!   131,072 calls, are lost, and counted.
 //!
-//! If the kernel refuses `process_vm_readv` (a seccomp filter may), stacks are
-//! copied only once they are known to be a thread's own, so that the first
-//! samples of a thread, and coroutines, have their leaf alone. If it refuses
-//! timers for some threads (`RLIMIT_SIGPENDING`), they fall to the process's
-//! timer and are counted; if it refuses all, [`start`](Sampler::start) fails.
+//! # When the system refuses something
+//!
+//! | refused | then | visible as |
+//! |---|---|---|
+//! | `process_vm_readv` | stacks are copied only once they are known to be a thread's own: the first samples of a thread, and coroutines, have their leaf alone | `WithoutStack` |
+//! | timers for some threads (`RLIMIT_SIGPENDING`) | they fall to the process's timer | `ThreadsRefused`, `ByProcessTimer` |
+//! | `timer_create` | each thread gets a perf event on the software CPU clock; CPU time in the kernel, and of threads in their first 50 ms, is missing | `TimeSource` is `perf-events`, `Lost`, `HasProcessTimer` |
+//! | perf events for some threads (`RLIMIT_NOFILE`, of which they leave a quarter) | these are not sampled | `ThreadsRefused`, `Lost` |
+//! | `perf_event_open`, but not `timer_create` | nothing changes | |
+//! | both | [`start`](Sampler::start) fails and names both | the recorder ends with a warning |
+//!
+//! The names are those of the sidecar and of its `Coverage`. A container's
+//! default seccomp filter commonly allows timers and refuses perf events.
 //!
 //! # Memory
 //!

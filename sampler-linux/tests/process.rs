@@ -12,7 +12,9 @@
 
 mod common;
 
+use std::io::Write;
 use std::mem::{self, MaybeUninit};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,8 +22,9 @@ use std::time::Duration;
 use std::{fs, ptr, thread};
 
 use common::{burn_as_leaf, finish, in_own_process, own_process, process_cpu, start, told};
-use tachograph_core::{ErrorKind, Sampler};
-use tachograph_sampler_linux::LinuxSampler;
+use tachograph_core::labels::{self, Label};
+use tachograph_core::{ErrorKind, Name, Sampler, TimeSource};
+use tachograph_sampler_linux::{LinuxSampler, register_thread};
 
 fn capture() -> u64 {
     let session = start(1000);
@@ -427,20 +430,238 @@ fn without_reading_through_the_kernel_first_stacks_are_missing() {
     });
 }
 
+/// Whether this process may have perf events on CPU time in user space. Says so
+/// aloud if not.
+fn may_have_perf_events() -> bool {
+    // SAFETY: the kernel gets no attributes, and complains of that before it
+    // does anything, but not before a filter refuses the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            ptr::null::<u8>(),
+            0,
+            -1,
+            -1,
+            0_usize,
+        )
+    };
+    assert_eq!(result, -1);
+    let error = std::io::Error::last_os_error();
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    let paranoid: i32 = paranoid.trim().parse().unwrap_or(i32::MAX);
+    // SAFETY: it only asks.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let allowed = error.raw_os_error() == Some(libc::EFAULT) && (is_root || paranoid <= 2);
+    if !allowed {
+        println!("SKIPPED: no perf events here: {error}, perf_event_paranoid is {paranoid}");
+    }
+    allowed
+}
+
+/// How many perf events this process has open.
+fn perf_events() -> usize {
+    fs::read_dir("/proc/self/fd")
+        .expect("a list")
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .filter(|target| target.as_os_str() == "anon_inode:[perf_event]")
+        .count()
+}
+
 #[test]
-fn without_timers_there_is_an_error_and_nothing_is_left() {
-    in_own_process(
-        "without_timers_there_is_an_error_and_nothing_is_left",
-        || {
-            refuse(libc::SYS_timer_create);
-            for _ in 0..2 {
-                let error = LinuxSampler::new().start(100).err().expect("refused");
-                assert_eq!(error.kind(), ErrorKind::Sampling);
-                assert!(error.to_string().contains("timer"), "{error}");
+fn without_timers_perf_events_sample() {
+    in_own_process("without_timers_perf_events_sample", || {
+        if !may_have_perf_events() {
+            return;
+        }
+        refuse(libc::SYS_timer_create);
+        for hz in [100, 1000] {
+            let session = start(hz);
+            let before = process_cpu();
+            let names = ["first", "second"];
+            let label = Label::intern(&Name::new("labelled").expect("valid"));
+            // Both from before their work, so that they are armed for all of it.
+            let workers = names.map(|name| {
+                let worker = thread::Builder::new().name(name.into());
+                let work = move || {
+                    register_thread();
+                    thread::sleep(Duration::from_millis(300));
+                    labels::with(label, || burn_as_leaf(Duration::from_secs(1)));
+                };
+                worker.spawn(work).expect("a thread")
+            });
+            for worker in workers {
+                worker.join().expect("it burns");
             }
-            assert!(!threads().contains(&"tachograph".to_owned()));
-        },
-    );
+            let used = process_cpu() - before;
+            assert!(perf_events() > 0);
+            let (profile, truth) = finish(session);
+            let coverage = truth.coverage.expect("it can tell");
+            assert_eq!(coverage.time_source, TimeSource::PerfEvents);
+            assert!(!coverage.has_process_timer);
+            assert_eq!(coverage.threads_refused, 0);
+            let told = profile.comments().any(|it| it.contains("perf events"));
+            assert!(told, "the profile says so");
+
+            let mut shares = Vec::new();
+            for name in names {
+                let of_thread = profile
+                    .samples()
+                    .filter(|sample| sample.label("thread") == Some(name));
+                let (mut all, mut right) = (0, 0);
+                for sample in of_thread {
+                    let count = sample.value("samples").expect("a count");
+                    all += count;
+                    let leaf = sample.stack().next().unwrap_or_default().to_owned();
+                    if sample.label("task") == Some("labelled") && leaf.contains("burn_as_leaf") {
+                        right += count;
+                    }
+                }
+                assert!(right * 10 > all * 9, "{right} of {all}");
+                shares.push(all as f64 / f64::from(hz));
+            }
+            println!("{hz} Hz: CPU seconds of the two {shares:.3?}, of all {used:?}, {truth:?}");
+            // Less what the kernel does in between.
+            assert!(shares.iter().all(|it| (0.7..=1.1).contains(it)));
+            let expected = coverage.cpu_used_seconds * f64::from(hz);
+            assert!((truth.samples + truth.lost) as f64 >= expected - 1.0);
+        }
+        assert_eq!(perf_events(), 0);
+        assert!(!threads().contains(&"tachograph".to_owned()));
+    });
+}
+
+#[test]
+fn a_forked_child_keeps_no_perf_event() {
+    in_own_process("a_forked_child_keeps_no_perf_event", || {
+        if !may_have_perf_events() {
+            return;
+        }
+        refuse(libc::SYS_timer_create);
+        let session = start(1000);
+        burn_as_leaf(Duration::from_millis(200));
+        assert!(perf_events() > 0);
+        // SAFETY: the child calls nothing that needs the parent's other
+        // threads; what it allocates with is the C library, which keeps its
+        // locks usable across a fork.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let kept = perf_events();
+            let fine = kept == 0 && session.stop().is_err() && capture() > 100;
+            // SAFETY: it ends this process at once.
+            unsafe { libc::_exit(if fine { 7 } else { 1 }) };
+        }
+        let mut status = 0;
+        // SAFETY: the child is ours, the place too.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert!(libc::WIFEXITED(status), "{status:#x}");
+        assert_eq!(libc::WEXITSTATUS(status), 7);
+        burn_as_leaf(Duration::from_millis(200));
+        let (_, truth) = finish(session);
+        assert!((200..=600).contains(&truth.samples), "{truth:?}");
+    });
+}
+
+#[test]
+fn the_signal_of_a_foreign_descriptor_is_passed_on() {
+    in_own_process("the_signal_of_a_foreign_descriptor_is_passed_on", || {
+        if !may_have_perf_events() {
+            return;
+        }
+        const F_SETSIG: libc::c_int = 10;
+
+        let counter = count_signal_with_info as *const () as usize;
+        action(Some((counter, libc::SA_SIGINFO | libc::SA_RESTART)));
+        refuse(libc::SYS_timer_create);
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        let descriptor = reader.as_raw_fd();
+        // SAFETY: the descriptor is open, and its signal is handled.
+        unsafe {
+            assert_eq!(libc::fcntl(descriptor, F_SETSIG, libc::SIGPROF), 0);
+            assert_eq!(libc::fcntl(descriptor, libc::F_SETOWN, libc::getpid()), 0);
+            assert_eq!(libc::fcntl(descriptor, libc::F_SETFL, libc::O_ASYNC), 0);
+        }
+        let session = start(1000);
+        for sent in 1..=10 {
+            burn_as_leaf(Duration::from_millis(20));
+            writer.write_all(b"x").expect("room");
+            while SIGNALS.load(Ordering::Relaxed) < sent {
+                thread::yield_now();
+            }
+        }
+        let (_, truth) = finish(session);
+        assert_eq!(SIGNALS.load(Ordering::Relaxed), 10, "none of the sampler's");
+        assert!(truth.samples > 100, "{truth:?}");
+    });
+}
+
+#[test]
+fn without_perf_events_timers_sample_as_ever() {
+    in_own_process("without_perf_events_timers_sample_as_ever", || {
+        refuse(libc::SYS_perf_event_open);
+        let session = start(1000);
+        burn_as_leaf(Duration::from_millis(300));
+        let (_, truth) = finish(session);
+        let coverage = truth.coverage.expect("it can tell");
+        assert_eq!(coverage.time_source, TimeSource::ThreadTimers);
+        assert!(truth.samples > 200, "{truth:?}");
+    });
+}
+
+#[test]
+fn without_timers_and_perf_events_there_is_an_error_and_nothing_is_left() {
+    let name = "without_timers_and_perf_events_there_is_an_error_and_nothing_is_left";
+    in_own_process(name, || {
+        refuse(libc::SYS_timer_create);
+        refuse(libc::SYS_perf_event_open);
+        for _ in 0..2 {
+            let error = LinuxSampler::new().start(100).err().expect("refused");
+            assert_eq!(error.kind(), ErrorKind::Sampling);
+            let text = format!("{error:#}");
+            for part in [
+                "timer_create: Operation not permitted",
+                "perf_event_open: Operation not permitted",
+                "perf_event_paranoid",
+            ] {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+        assert!(!threads().contains(&"tachograph".to_owned()));
+        assert_eq!(perf_events(), 0);
+    });
+}
+
+#[test]
+fn events_leave_descriptors_to_the_application() {
+    in_own_process("events_leave_descriptors_to_the_application", || {
+        if !may_have_perf_events() {
+            return;
+        }
+        refuse(libc::SYS_timer_create);
+        let limit = libc::rlimit {
+            rlim_cur: 40,
+            rlim_max: 40,
+        };
+        // SAFETY: the limit lives through the call.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let ended = std::sync::Mutex::new(ended);
+        thread::scope(|scope| {
+            for _ in 0..50 {
+                scope.spawn(|| {
+                    let _ = ended.lock().map(|ended| ended.recv());
+                });
+            }
+            let session = start(1000);
+            burn_as_leaf(Duration::from_millis(200));
+            let files: Vec<_> = (0..5).map(|_| fs::File::open("/dev/null")).collect();
+            assert!(files.iter().all(Result::is_ok), "{files:?}");
+            drop(end);
+            let (_, truth) = finish(session);
+            let coverage = truth.coverage.expect("it can tell");
+            assert!(coverage.threads_refused >= 20, "{coverage:?}");
+            assert!(truth.samples > 100, "{truth:?}");
+        });
+    });
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 use std::thread;
 use std::time::Duration;
 
-use super::kernel;
 use super::ring::Ring;
 use super::table::Table;
+use super::{event, kernel};
 
 /// How long to wait for handlers in flight: much longer than one takes, also
 /// on a machine with too much to do.
@@ -21,6 +21,8 @@ pub(crate) struct Capture {
     /// Part of every cookie of this capture.
     pub(crate) number: u16,
     pub(crate) process: i32,
+    /// How much CPU time a sample stands for.
+    pub(crate) period: Duration,
     pub(crate) ring: Ring,
     pub(crate) table: Table,
     pub(crate) lost: Lost,
@@ -41,12 +43,13 @@ pub(crate) struct Lost {
 }
 
 impl Capture {
-    pub(crate) fn new(slots: usize, stack_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn new(slots: usize, stack_bytes: usize, period: Duration) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
 
         Ok(Self {
             number: NUMBER.fetch_add(1, Ordering::Relaxed) as u16,
             process: kernel::process_id(),
+            period,
             ring: Ring::new(slots, stack_bytes)?,
             table: Table::new()?,
             lost: Lost::default(),
@@ -148,22 +151,22 @@ pub(crate) fn announce_newcomer() {
 }
 
 /// Lets a handler use the active capture, if there is one.
-pub(crate) fn with_active(work: impl FnOnce(&Capture)) {
+pub(crate) fn with_active<T>(work: impl FnOnce(&Capture) -> T) -> Option<T> {
     // Sequentially consistent, as are the accesses in `Active::drop`: either
     // that sees this count, or this load sees that null.
     IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
     let active = ACTIVE.load(Ordering::SeqCst);
     // SAFETY: it is null, or points into an `Arc` that `Active` keeps until no
     // handler is in flight after it has set the pointer to null.
-    if let Some(capture) = unsafe { active.as_ref() } {
-        work(capture);
-    }
+    let result = unsafe { active.as_ref() }.map(work);
     IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
+    result
 }
 
 /// In a child after a fork: the capture is the parent's, and handlers that
 /// were in flight in other threads are not here.
 pub(crate) fn forget_parents_capture() {
+    with_active(|capture| capture.table.descriptors().for_each(event::close_copy));
     ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
     IN_FLIGHT.store(0, Ordering::SeqCst);
 }
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_newcomer_is_told_of_once() {
-        let capture = Capture::new(1, 0).expect("memory");
+        let capture = Capture::new(1, 0, Duration::from_millis(10)).expect("memory");
         capture.newcomer.store(true, Ordering::Release);
         assert!(capture.take_newcomer());
         assert!(!capture.take_newcomer());
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_bell_rung_before_the_wait_is_heard() {
-        let capture = Capture::new(1, 0).expect("memory");
+        let capture = Capture::new(1, 0, Duration::from_millis(10)).expect("memory");
         capture.ring_bell();
         capture.ring_bell();
         // Would wait for an hour if it were not.

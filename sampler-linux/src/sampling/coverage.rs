@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tachograph_core::TimeSource;
+
 /// What a capture knows of its samples, and of those it does not have. All
 /// counts but those of threads are weighted, as the samples in the profile are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub(crate) struct Coverage {
     pub(crate) threads_refused: u64,
     /// Threads whose labels could not be read, since the process began.
     pub(crate) threads_without_label: u64,
+    /// What told when a sample was due.
+    pub(crate) time_source: TimeSource,
     /// Whether the process's timer ran.
     pub(crate) has_process_timer: bool,
     /// Whether somebody else took the signal for a while.
@@ -83,6 +87,7 @@ impl Coverage {
             cpu_used_seconds: seconds(self.cpu_used),
             cpu_covered_seconds: seconds(self.cpu_covered(frequency_hz)),
             cpu_sampler_seconds: seconds(self.cpu_drain),
+            time_source: self.time_source,
             has_process_timer: self.has_process_timer,
             was_displaced: self.was_displaced,
         }
@@ -121,6 +126,11 @@ impl Coverage {
                 self.cpu_drain.as_secs_f64()
             ),
         ];
+        if self.time_source == TimeSource::PerfEvents {
+            lines.push(
+                "timers refused, sampled by perf events: CPU time in the kernel is missing".into(),
+            );
+        }
         if !self.has_process_timer {
             lines.push("no process timer: threads without a timer of their own are missing".into());
         }

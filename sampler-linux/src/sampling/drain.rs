@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tachograph_core::labels::Label;
-use tachograph_core::{Error, ErrorKind};
+use tachograph_core::{Error, ErrorKind, TimeSource};
 
 use super::capture::{Active, Capture};
 use super::cookie::{Cookie, Source};
@@ -39,12 +39,12 @@ const STACKS_COST_DIVISOR: u32 = 500;
 /// never met on its own stack runs coroutines.
 const STACK_TRIES: u32 = 4;
 
-/// A capture that runs. Dropping it ends it: first the timers, then the right
-/// of handlers to its memory.
+/// A capture that runs. Dropping it ends it: first the right of handlers to its
+/// memory and descriptors, then the timers and events.
 pub(crate) struct Drain {
+    active: Option<Active>,
     threads: Threads,
     process_timer: Option<Timer>,
-    active: Option<Active>,
     capture: Arc<Capture>,
     modules: Modules,
     walker: Walker,
@@ -69,19 +69,29 @@ pub(crate) struct Harvest {
 
 impl Drain {
     /// Starts sampling.
-    pub(crate) fn start(capture: Arc<Capture>, period: Duration) -> Result<Self, Error> {
+    pub(crate) fn start(capture: Arc<Capture>) -> Result<Self, Error> {
         let modules = Modules::new().map_err(|error| {
             Error::new(ErrorKind::Sampling, "cannot tell what is loaded").with_source(error)
         })?;
         let now = Instant::now();
+        let period = capture.period;
+        let active = Active::new(Arc::clone(&capture));
+        // The process's timer first: it is there for the threads that may be
+        // refused one.
+        let process_timer = start_process_timer(&capture);
+        let source = TimeSource::ThreadTimers;
+        let has_process_timer = process_timer.is_some();
         let mut drain = Self {
-            threads: Threads::new(Arc::clone(&capture), period),
-            process_timer: None,
-            active: Some(Active::new(Arc::clone(&capture))),
+            active: Some(active),
+            threads: Threads::new(Arc::clone(&capture), source, has_process_timer),
+            process_timer,
             modules,
             walker: Walker::new(),
             tree: Tree::new(),
-            coverage: Coverage::default(),
+            coverage: Coverage {
+                has_process_timer,
+                ..Coverage::default()
+            },
             cpu_at_start: kernel::clock_nanos(libc::CLOCK_PROCESS_CPUTIME_ID),
             next_refresh: now,
             next_stacks: now,
@@ -92,18 +102,28 @@ impl Drain {
             latest: HashMap::new(),
             capture,
         };
-        // The process's timer first: it is there for the threads that may be
-        // refused one.
-        drain.process_timer = drain.start_process_timer(period);
-        drain.coverage.has_process_timer = drain.process_timer.is_some();
         match drain.arm_all() {
-            Err(error) if drain.process_timer.is_none() => Err(Error::new(
-                ErrorKind::Sampling,
-                "the system gives no thread a timer on its CPU clock",
-            )
-            .with_source(error)),
-            _ => Ok(drain),
+            Err(refusal) if !has_process_timer => drain.arm_with_events(&refusal)?,
+            // Those that were refused one fall to the process's timer.
+            _ => {}
         }
+        Ok(drain)
+    }
+
+    /// Arms every thread with events, now that timers were refused.
+    fn arm_with_events(&mut self, of_timers: &io::Error) -> Result<(), Error> {
+        self.coverage.time_source = TimeSource::PerfEvents;
+        self.threads = Threads::new(Arc::clone(&self.capture), TimeSource::PerfEvents, false);
+        self.arm_all().map_err(|of_events| {
+            Error::new(
+                ErrorKind::Sampling,
+                "the system refuses both timers on CPU clocks and perf events: allow \
+                 timer_create, or perf_event_open and a kernel.perf_event_paranoid of at most 2",
+            )
+            .with_source(io::Error::other(format!(
+                "timer_create: {of_timers}; perf_event_open: {of_events}"
+            )))
+        })
     }
 
     /// Arms every thread. Those that are armed fill the ring meanwhile, which
@@ -307,21 +327,22 @@ impl Drain {
             self.coverage.was_displaced |= !signal::is_installed();
         }
     }
+}
 
-    /// Older kernels signal the first thread instead of the one that was
-    /// running, which would tell nothing and disturb it.
-    fn start_process_timer(&self, period: Duration) -> Option<Timer> {
-        if !kernel::is_at_least(6, 4) {
-            return None;
-        }
-        let timer = Timer::on_process(Cookie {
-            capture: self.capture.number,
-            source: Source::Process,
-        })
-        .ok()?;
-        timer.start(Random::new().within(period), period).ok()?;
-        Some(timer)
+/// Older kernels signal the first thread instead of the one that was running,
+/// which would tell nothing and disturb it.
+fn start_process_timer(capture: &Capture) -> Option<Timer> {
+    if !kernel::is_at_least(6, 4) {
+        return None;
     }
+    let timer = Timer::on_process(Cookie {
+        capture: capture.number,
+        source: Source::Process,
+    })
+    .ok()?;
+    let first = Random::new().within(capture.period);
+    timer.start(first, capture.period).ok()?;
+    Some(timer)
 }
 
 /// The CPU time that `work` takes this thread.

@@ -17,11 +17,22 @@ use super::capture::{Capture, with_active};
 use super::cookie::{Cookie, Source};
 use super::ring::{Claimed, Copied, Header};
 use super::table::Entry;
-use super::{context, kernel, registry, signal};
+use super::{context, event, kernel, registry, signal};
 
 /// The address of the handler, for `sigaction`.
 pub(crate) fn address() -> usize {
     on_signal as *const () as usize
+}
+
+/// The part of a `siginfo_t` that a descriptor fills.
+#[repr(C)]
+struct EventInfo {
+    signal: libc::c_int,
+    error: libc::c_int,
+    code: libc::c_int,
+    padding: libc::c_int,
+    band: libc::c_long,
+    descriptor: libc::c_int,
 }
 
 /// The part of a `siginfo_t` that a timer fills; a queued signal has its
@@ -51,53 +62,105 @@ unsafe extern "C" fn on_signal(
     // SAFETY: the kernel passes a siginfo_t; this is a prefix of it, which the
     // kernel has initialised whatever the signal's origin.
     let timer = unsafe { &*info.cast::<TimerInfo>() };
-    let cookie = match timer.code {
-        libc::SI_TIMER | libc::SI_QUEUE => Cookie::from_bits(timer.value),
-        _ => None,
+    let is_ours = match timer.code {
+        // SAFETY: the context is this handler's.
+        libc::SI_TIMER | libc::SI_QUEUE => unsafe { on_timer(timer, context) },
+        // SAFETY: the kernel, which alone can send this, passes a siginfo_t with
+        // this prefix, and the context is this handler's.
+        event::CODE => unsafe { on_event((*info.cast::<EventInfo>()).descriptor, context) },
+        _ => false,
     };
-    match cookie {
-        Some(Cookie {
-            source: Source::Probe,
-            ..
-        }) => signal::note_probe(),
-        Some(cookie) if timer.code == libc::SI_TIMER => with_active(|capture| {
-            if capture.number == cookie.capture {
-                let overrun = u64::try_from(timer.overrun).unwrap_or(0);
-                // SAFETY: the context is this handler's.
-                unsafe { sample(capture, cookie.source, 1 + overrun, context) };
-            }
-        }),
+    if !is_ours {
         // SAFETY: the arguments are this handler's.
-        _ => unsafe { signal::pass_on(number, info, context) },
+        unsafe { signal::pass_on(number, info, context) };
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
+/// Samples if the signal is that of a timer of the present capture. False if it
+/// is none of ours.
+///
 /// # Safety
 ///
 /// `context` must be that of the handler that calls this.
-unsafe fn sample(capture: &Capture, source: Source, weight: u64, context: *mut libc::c_void) {
-    let (thread, entry, index) = match source {
-        Source::Thread { index, generation } => {
-            let entry = capture.table.get(index);
-            let thread = entry.and_then(|entry| entry.thread(generation));
-            match thread {
-                Some(thread) => (thread, entry, Some(index)),
-                None => {
+unsafe fn on_timer(timer: &TimerInfo, context: *mut libc::c_void) -> bool {
+    let Some(cookie) = Cookie::from_bits(timer.value) else {
+        return false;
+    };
+    if cookie.source == Source::Probe {
+        signal::note_probe();
+        return true;
+    }
+    if timer.code != libc::SI_TIMER {
+        return false;
+    }
+    with_active(|capture| {
+        if capture.number != cookie.capture {
+            return;
+        }
+        let weight = 1 + u64::try_from(timer.overrun).unwrap_or(0);
+        let (thread, armed) = match cookie.source {
+            Source::Thread { index, generation } => {
+                let entry = capture.table.get(index);
+                let thread = entry.and_then(|entry| entry.thread(generation));
+                let Some((entry, thread)) = entry.zip(thread) else {
                     capture.lost.late.fetch_add(weight, Ordering::Relaxed);
                     return;
+                };
+                (thread, Some((index, entry)))
+            }
+            Source::Process | Source::Probe => {
+                let thread = kernel::thread_id();
+                if capture.table.is_armed(thread) {
+                    return;
                 }
+                (thread, None)
             }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { sample(capture, thread, armed, weight, context) };
+    });
+    true
+}
+
+/// Samples if the signal is that of this thread's event. False if it is not: a
+/// number of a descriptor says nothing by itself.
+///
+/// # Safety
+///
+/// `context` must be that of the handler that calls this.
+unsafe fn on_event(descriptor: i32, context: *mut libc::c_void) -> bool {
+    let sampled = with_active(|capture| {
+        let thread = kernel::thread_id();
+        let index = capture.table.place_of_event(thread, descriptor)?;
+        let entry = capture.table.get(index)?;
+        if entry.counted() == 0 {
+            // Events are closed only when no handler can use the capture any
+            // more, or their thread has ended.
+            let nanos = u64::try_from(capture.period.as_nanos()).unwrap_or(u64::MAX);
+            event::set_period(descriptor, nanos);
         }
-        Source::Process | Source::Probe => {
-            let thread = kernel::thread_id();
-            if capture.table.is_armed(thread) {
-                return;
-            }
-            (thread, None, None)
-        }
-    };
+        // SAFETY: as the caller promises.
+        unsafe { sample(capture, thread, Some((index, entry)), 1, context) };
+        Some(())
+    });
+    sampled.flatten().is_some()
+}
+
+/// Takes a sample of `thread`, which runs this and is `armed` or not.
+///
+/// # Safety
+///
+/// `context` must be that of the handler that calls this.
+unsafe fn sample(
+    capture: &Capture,
+    thread: i32,
+    armed: Option<(u16, &Entry)>,
+    weight: u64,
+    context: *mut libc::c_void,
+) {
+    let entry = armed.map(|(_, entry)| entry);
     if let Some(entry) = entry {
         entry.count(weight);
     }
@@ -117,7 +180,7 @@ unsafe fn sample(capture: &Capture, source: Source, weight: u64, context: *mut l
         weight,
         stack_bytes: stack_bytes as u32,
         thread_id: thread,
-        thread: index,
+        thread: armed.map(|(index, _)| index),
         label: label(thread, entry),
         copied,
         thread_name: kernel::thread_name(),

@@ -1,8 +1,9 @@
 //! The sampler, where it exists.
 //!
 //! What runs when: [`session`] starts a capture ([`signal`], [`capture`],
-//! [`drain`]). In threads that use CPU time their timers ([`timer`],
-//! [`threads`], by what [`tasks`] says) let the [`handler`] run. It writes to
+//! [`drain`]). In threads that use CPU time a [`ticker`]
+//! ([`timer`] or [`event`]; which [`threads`] have one is by what [`tasks`]
+//! says) lets the [`handler`] run. It writes to
 //! the [`ring`] what it finds in the [`context`], the [`table`] of threads and
 //! the [`registry`] of labels. The drain reads that, walks the stack ([`unwind`],
 //! with the tables that [`elf`] finds for the [`modules`]) and counts it in a
@@ -16,6 +17,7 @@ mod coverage;
 mod drain;
 mod elf;
 mod encode;
+mod event;
 mod handler;
 mod kernel;
 mod memory;
@@ -31,6 +33,7 @@ mod sync;
 mod table;
 mod tasks;
 mod threads;
+mod ticker;
 mod timer;
 mod tree;
 mod unwind;

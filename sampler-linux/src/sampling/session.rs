@@ -43,11 +43,12 @@ impl LinuxSession {
         let guard = SamplingGuard::acquire()?;
         registry::observe_labels();
         signal::install()?;
-        let capture = Arc::new(
-            Capture::new(slots(), stack_bytes).map_err(failed("cannot get memory for samples"))?,
-        );
         let period = Duration::from_secs(1) / frequency_hz;
-        let drain = Drain::start(Arc::clone(&capture), period)?;
+        let capture = Arc::new(
+            Capture::new(slots(), stack_bytes, period)
+                .map_err(failed("cannot get memory for samples"))?,
+        );
+        let drain = Drain::start(Arc::clone(&capture))?;
         // If there is no thread, the closure is dropped, which ends the capture.
         let drain = thread::Builder::new()
             .name("tachograph".into())

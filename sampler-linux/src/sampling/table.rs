@@ -26,6 +26,8 @@ pub(crate) struct Entry {
     stack_end: AtomicU64,
     /// The sum of the weights of the thread's samples, kept or lost.
     counted: AtomicU64,
+    /// One more than the descriptor of the thread's event; 0: none.
+    descriptor: AtomicI32,
 }
 
 impl Entry {
@@ -33,6 +35,14 @@ impl Entry {
     pub(crate) fn thread(&self, generation: u16) -> Option<i32> {
         let thread = self.thread.load(Ordering::Acquire);
         (thread != 0 && self.generation.load(Ordering::Relaxed) == generation).then_some(thread)
+    }
+
+    /// The descriptor of the thread's event.
+    fn descriptor(&self) -> Option<i32> {
+        match self.descriptor.load(Ordering::Relaxed) {
+            0 => None,
+            descriptor => Some(descriptor - 1),
+        }
     }
 
     pub(crate) fn is_of(&self, thread: i32) -> bool {
@@ -105,13 +115,31 @@ impl Table {
         self.entries().get(usize::from(index))
     }
 
-    /// Whether `thread` has a timer of its own. For handlers, too.
-    pub(crate) fn is_armed(&self, thread: i32) -> bool {
+    /// The entries that were ever used.
+    fn used(&self) -> &[Entry] {
         let used = self.used.load(Ordering::Acquire);
-        self.entries()
+        let entries = self.entries();
+        entries.get(..used).unwrap_or(entries)
+    }
+
+    /// Whether `thread` is armed. For handlers, too.
+    pub(crate) fn is_armed(&self, thread: i32) -> bool {
+        self.used().iter().any(|entry| entry.is_of(thread))
+    }
+
+    /// The place of `thread`, if it is armed with the event that has this
+    /// `descriptor`. For handlers, too.
+    pub(crate) fn place_of_event(&self, thread: i32, descriptor: i32) -> Option<u16> {
+        let place = self
+            .used()
             .iter()
-            .take(used)
-            .any(|entry| entry.is_of(thread))
+            .position(|entry| entry.is_of(thread) && entry.descriptor() == Some(descriptor))?;
+        u16::try_from(place).ok()
+    }
+
+    /// The descriptors of all events.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = i32> {
+        self.used().iter().filter_map(Entry::descriptor)
     }
 
     /// Readies the entry `index` for a new thread, and returns the generation
@@ -130,16 +158,19 @@ impl Table {
         generation
     }
 
-    /// From here on `thread` counts as armed.
-    pub(crate) fn arm(&self, index: u16, thread: i32) {
+    /// From here on `thread` counts as armed, with a timer or with the event that
+    /// has `descriptor`.
+    pub(crate) fn arm(&self, index: u16, thread: i32, descriptor: Option<i32>) {
         if let Some(entry) = self.get(index) {
+            let descriptor = descriptor.map_or(0, |it| it + 1);
+            entry.descriptor.store(descriptor, Ordering::Relaxed);
             entry.thread.store(thread, Ordering::Release);
         }
     }
 
     /// From here on it does not.
     pub(crate) fn disarm(&self, index: u16) {
-        self.arm(index, 0);
+        self.arm(index, 0, None);
     }
 }
 
@@ -153,7 +184,7 @@ mod tests {
         let first = table.prepare(3);
         let entry = table.get(3).expect("it exists");
         assert_eq!(entry.thread(first), None);
-        table.arm(3, 77);
+        table.arm(3, 77, None);
         entry.set_stack(100, 200);
         entry.set_record(0);
         entry.count(3);
@@ -165,13 +196,31 @@ mod tests {
         assert!(!table.is_armed(77));
 
         let second = table.prepare(3);
-        table.arm(3, 78);
+        table.arm(3, 78, None);
         assert_eq!(entry.thread(first), None);
         assert_eq!(entry.thread(second), Some(78));
         assert_eq!(entry.record(), None);
         assert_eq!(entry.counted(), 0);
         assert_eq!(entry.stack_end(150), None);
         assert!(table.get(u16::MAX).is_none());
+    }
+
+    #[test]
+    fn an_event_is_known_by_its_thread_and_its_descriptor() {
+        let table = Table::new().expect("memory");
+        for (index, thread, descriptor) in [(0, 77, None), (1, 78, Some(0)), (2, 79, Some(9))] {
+            table.prepare(index);
+            table.arm(index, thread, descriptor);
+        }
+        assert_eq!(table.place_of_event(79, 9), Some(2));
+        assert_eq!(table.place_of_event(78, 0), Some(1));
+        assert_eq!(table.place_of_event(78, 9), None, "another's");
+        assert_eq!(table.place_of_event(77, -1), None, "it has a timer");
+        assert_eq!(table.descriptors().collect::<Vec<_>>(), [0, 9]);
+
+        table.disarm(2);
+        assert_eq!(table.place_of_event(79, 9), None);
+        assert_eq!(table.descriptors().collect::<Vec<_>>(), [0]);
     }
 
     #[test]

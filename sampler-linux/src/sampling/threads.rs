@@ -5,15 +5,19 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tachograph_core::TimeSource;
+
 use super::capture::Capture;
 use super::cookie::{Cookie, Source};
 use super::random::Random;
 use super::table::THREADS_MAX;
 use super::tasks::{self, Tasks};
-use super::timer::{Timer, clock_of};
+use super::ticker::Ticker;
+use super::timer::clock_of;
 use super::{kernel, registry, signal};
 
-/// How long a thread must have been known for a timer of its own. A shorter
+/// How long a thread must have been known for a timer of its own, where the
+/// process's timer samples it until then. A shorter
 /// life is better told by the process's timer: what a thread does between its
 /// timer's expiry and the kernel's next tick is lost when it ends.
 const AGE_MIN: Duration = Duration::from_millis(50);
@@ -39,7 +43,7 @@ const COST_DIVISOR: u32 = 1000;
 #[derive(Debug)]
 struct Armed {
     index: u16,
-    timer: Timer,
+    ticker: Ticker,
     /// The thread's CPU time, in nanoseconds, at which its first sample was
     /// due.
     first_due: u64,
@@ -66,9 +70,13 @@ pub(crate) struct Due {
 #[derive(Debug)]
 pub(crate) struct Threads {
     capture: Arc<Capture>,
-    period: Duration,
+    source: TimeSource,
+    /// Whether the process's timer samples the threads that are not armed.
+    has_process_timer: bool,
     random: Random,
     armed: HashMap<i32, Armed>,
+    /// Events that have stopped, whose descriptors a handler may still use.
+    stopped: Vec<Ticker>,
     /// Those that are not armed, and since when they are known.
     young: HashMap<i32, Instant>,
     /// Those that the system refused a timer.
@@ -90,12 +98,14 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    pub(crate) fn new(capture: Arc<Capture>, period: Duration) -> Self {
+    pub(crate) fn new(capture: Arc<Capture>, source: TimeSource, has_process_timer: bool) -> Self {
         Self {
             capture,
-            period,
+            source,
+            has_process_timer,
             random: Random::new(),
             armed: HashMap::new(),
+            stopped: Vec::new(),
             young: HashMap::new(),
             unarmed: HashSet::new(),
             free: Vec::new(),
@@ -166,28 +176,35 @@ impl Threads {
         self.pause = (self.pause * 2).min(PAUSE_MAX);
     }
 
-    /// Deletes every timer, for good. In the table threads stay armed: a signal
-    /// that is on its way still counts.
+    /// Stops every timer and event, for good, and says how many samples were due
+    /// by then in each thread with a timer. In the table threads stay armed: a
+    /// signal that is on its way still counts.
     pub(crate) fn stop(&mut self) -> Vec<Due> {
         self.find_blocking();
-        let period = nanos(self.period).max(1);
-        self.armed
-            .drain()
-            .map(|(thread, armed)| {
-                let since = armed.since_due(thread);
-                Due {
-                    thread,
-                    index: armed.index,
-                    samples: since.map_or(0, |since| 1 + since / period),
-                }
-            })
-            .collect()
+        let period = nanos(self.capture.period).max(1);
+        let mut all_due = Vec::new();
+        for (thread, armed) in self.armed.drain() {
+            if let Ticker::Event(event) = &armed.ticker {
+                // It waits for no tick of the kernel: what is missing is what
+                // it does not see.
+                event.stop();
+                self.stopped.push(armed.ticker);
+                continue;
+            }
+            let since = armed.since_due(thread);
+            all_due.push(Due {
+                thread,
+                index: armed.index,
+                samples: since.map_or(0, |since| 1 + since / period),
+            });
+        }
+        all_due
     }
 
     /// Finds the threads whose samples do not come since they block the signal.
     /// To ask is dear, so only those are asked that miss samples.
     fn find_blocking(&mut self) {
-        let period = nanos(self.period);
+        let period = nanos(self.capture.period);
         for (thread, armed) in &mut self.armed {
             let entry = self.capture.table.get(armed.index);
             let counted = entry
@@ -216,7 +233,7 @@ impl Threads {
         let over: Vec<i32> = self
             .armed
             .iter()
-            .filter(|(_, armed)| armed.timer.is_over())
+            .filter(|(_, armed)| armed.ticker.is_over())
             .map(|(thread, _)| *thread)
             .collect();
         for thread in over {
@@ -232,7 +249,8 @@ impl Threads {
             let is_new = !self.young.contains_key(thread) && !self.unarmed.contains(thread);
             if is_new {
                 self.seen += 1;
-                if kernel::clock_nanos(clock_of(*thread)) <= YOUNG_CPU_MAX {
+                if self.has_process_timer && kernel::clock_nanos(clock_of(*thread)) <= YOUNG_CPU_MAX
+                {
                     self.young.insert(*thread, now);
                 }
             }
@@ -258,9 +276,7 @@ impl Threads {
                 Ok(())
             }
             // It has ended meanwhile.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ESRCH)) => {
-                Ok(())
-            }
+            Err(_) if !kernel::is_alive(thread) => Ok(()),
             Err(error) => {
                 // Counted once, however often it is tried again.
                 if self.unarmed.insert(thread) {
@@ -279,18 +295,17 @@ impl Threads {
         };
         let table = &self.capture.table;
         let generation = table.prepare(index);
-        let timer = Timer::on_thread(
-            thread,
-            Cookie {
-                capture: self.capture.number,
-                source: Source::Thread { index, generation },
-            },
-        )?;
+        let cookie = Cookie {
+            capture: self.capture.number,
+            source: Source::Thread { index, generation },
+        };
+        let period = self.capture.period;
+        let first = self.random.within(period);
+        let ticker = Ticker::on_thread(self.source, thread, cookie, first)?;
         // Before the first signal can come.
-        table.arm(index, thread);
-        let first = self.random.within(self.period);
+        table.arm(index, thread, ticker.descriptor());
         let cpu = kernel::clock_nanos(clock_of(thread));
-        if let Err(error) = timer.start(first, self.period) {
+        if let Err(error) = ticker.start(first, period) {
             table.disarm(index);
             return Err(error);
         }
@@ -299,7 +314,7 @@ impl Threads {
         }
         let armed = Armed {
             index,
-            timer,
+            ticker,
             first_due: cpu + nanos(first),
             is_blocking: false,
         };
@@ -318,9 +333,10 @@ mod tests {
 
     #[test]
     fn threads_come_and_go() {
-        let capture = Arc::new(Capture::new(1, 0).expect("memory"));
         // A period that never ends.
-        let mut threads = Threads::new(Arc::clone(&capture), Duration::from_secs(1 << 20));
+        let period = Duration::from_secs(1 << 20);
+        let capture = Arc::new(Capture::new(1, 0, period).expect("memory"));
+        let mut threads = Threads::new(Arc::clone(&capture), TimeSource::ThreadTimers, true);
         let own = kernel::thread_id();
         threads.arm_this();
         assert!(capture.table.is_armed(own));
@@ -347,7 +363,7 @@ mod tests {
         // Its id is listed still, but it is not that thread's any more.
         drop(end);
         other.join().expect("it ends");
-        while !threads.armed[&other_id].timer.is_over() {
+        while !threads.armed[&other_id].ticker.is_over() {
             std::thread::yield_now();
         }
         threads.compare(&[own, other_id], now + 2 * AGE_MIN);
@@ -362,11 +378,11 @@ mod tests {
 
     #[test]
     fn what_is_due_is_cpu_time_by_the_period() {
-        let capture = Arc::new(Capture::new(1, 0).expect("memory"));
         // So short that the signals, which find no capture, all come at once.
         let period = Duration::from_micros(10);
+        let capture = Arc::new(Capture::new(1, 0, period).expect("memory"));
         signal::install().expect("a handler");
-        let mut threads = Threads::new(capture, period);
+        let mut threads = Threads::new(capture, TimeSource::ThreadTimers, true);
         threads.arm_this();
         let before = kernel::clock_nanos(libc::CLOCK_THREAD_CPUTIME_ID);
         while kernel::clock_nanos(libc::CLOCK_THREAD_CPUTIME_ID) - before < 20_000_000 {}
