@@ -53,9 +53,9 @@
 //!   pointers, such as generated code, break off there.
 //! - Between two samples up to 50 ms apart a library may be loaded, used and
 //!   unloaded without being seen; its frames are then unknown.
-//! - Signals of two timers can meet in one thread, so an alternate signal stack
-//!   must have room for two frames of the kernel's and two handlers. The 8 KiB
-//!   that Rust gives its threads are enough, also with AVX-512.
+//! - An alternate signal stack must have room for what the kernel puts there and
+//!   1 KiB. The 8 KiB that Rust gives its threads are enough, also with AVX-512
+//!   and without optimisation.
 //! - A file system without `/proc` is an error at start.
 //! - Samples beyond 65,536 combinations of stack, task and thread, or beyond
 //!   131,072 calls, are lost, and counted.
@@ -66,7 +66,7 @@
 //! |---|---|---|
 //! | `process_vm_readv` | stacks are copied only once they are known to be a thread's own: the first samples of a thread, and coroutines, have their leaf alone | `WithoutStack` |
 //! | timers for some threads (`RLIMIT_SIGPENDING`) | they fall to the process's timer | `ThreadsRefused`, `ByProcessTimer` |
-//! | `timer_create` | each thread gets a perf event on the software CPU clock; CPU time in the kernel, and of threads in their first 50 ms, is missing | `TimeSource` is `perf-events`, `Lost`, `HasProcessTimer` |
+//! | all timers (`timer_create`) | each thread gets a perf event on the software CPU clock; CPU time in the kernel, and of threads in their first 50 ms, is missing | `TimeSource` is `perf-events`, `Lost`, `HasProcessTimer` |
 //! | perf events for some threads (`RLIMIT_NOFILE`, of which they leave a quarter) | these are not sampled | `ThreadsRefused`, `Lost` |
 //! | `perf_event_open`, but not `timer_create` | nothing changes | |
 //! | both | [`start`](Sampler::start) fails and names both | the recorder ends with a warning |

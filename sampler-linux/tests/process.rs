@@ -364,6 +364,10 @@ fn timers_refused_for_want_of_room_leave_the_process_timer() {
         for line in profile.comments() {
             println!("{line}");
         }
+        if truth.coverage.expect("it can tell").time_source == TimeSource::PerfEvents {
+            println!("SKIPPED: other processes of this user left no room for any timer");
+            return;
+        }
         let line = profile.comments().find(|it| it.starts_with("threads:"));
         assert!(line.is_some_and(|it| !it.contains(" 0 refused a timer")));
         if told(&profile, "by the process timer") == 0.0 {

@@ -4,9 +4,9 @@
 //! allocates, holds a lock, panics, or has next to no stack left. So it neither
 //! allocates nor locks nor waits, calls nothing in the C library but wrappers
 //! of system calls, touches no thread-local but `errno`, has no way to panic,
-//! and needs well under 4 KiB of stack. It may be interrupted by itself: a slot
-//! is one handler's, and all else that is shared is changed by single atomic
-//! instructions.
+//! and needs well under 4 KiB of stack. Handlers of many threads run at once: a
+//! slot is one handler's, and all else that is shared is changed by single
+//! atomic instructions.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -59,6 +59,29 @@ unsafe extern "C" fn on_signal(
 ) {
     // SAFETY: `errno` is this thread's own.
     let errno = unsafe { *libc::__errno_location() };
+    // First of all, before another thread is there to take it.
+    let second = take_pending();
+    // SAFETY: the arguments are this handler's.
+    unsafe { on_one_signal(number, info, context) };
+    if let Some(mut second) = second {
+        let info = (&raw mut second).cast();
+        // SAFETY: the kernel has filled the information as for a handler, and the
+        // rest is this handler's.
+        unsafe { on_one_signal(number, info, context) };
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// # Safety
+///
+/// `info` must be what the kernel tells of a signal `number`, and `context` that
+/// of the handler that calls this.
+unsafe fn on_one_signal(
+    number: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
     // SAFETY: the kernel passes a siginfo_t; this is a prefix of it, which the
     // kernel has initialised whatever the signal's origin.
     let timer = unsafe { &*info.cast::<TimerInfo>() };
@@ -71,11 +94,39 @@ unsafe extern "C" fn on_signal(
         _ => false,
     };
     if !is_ours {
-        // SAFETY: the arguments are this handler's.
+        // SAFETY: as the caller promises.
         unsafe { signal::pass_on(number, info, context) };
     }
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = errno };
+}
+
+/// Room for a `siginfo_t`, aligned as one.
+type Information = [u64; size_of::<libc::siginfo_t>().div_ceil(8)];
+
+/// Takes a second `SIGPROF` that waits for this thread or for any.
+///
+/// The timer of the process often expires together with that of the thread that
+/// runs. Its signal is the process's, and while the first one is handled here,
+/// where it is blocked, the kernel would have another thread handle it: a
+/// sample would be that thread's.
+fn take_pending() -> Option<Information> {
+    let set: u64 = 1 << (libc::SIGPROF - 1);
+    let at_once = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut information = Information::default();
+    // SAFETY: the kernel's set of signals has eight bytes on both architectures;
+    // all places are ours, and the last has the size of what is written.
+    let signal = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigtimedwait,
+            &raw const set,
+            information.as_mut_ptr(),
+            &raw const at_once,
+            size_of_val(&set),
+        )
+    };
+    (signal == libc::c_long::from(libc::SIGPROF)).then_some(information)
 }
 
 /// Samples if the signal is that of a timer of the present capture. False if it
@@ -234,7 +285,7 @@ fn label(thread: i32, entry: Option<&Entry>) -> Label {
 
 /// Queues a signal to the calling thread, with `cookie`.
 pub(crate) fn send(cookie: Cookie) -> io::Result<()> {
-    let mut info = [0_u64; size_of::<libc::siginfo_t>().div_ceil(8)];
+    let mut info = Information::default();
     let timer = TimerInfo {
         signal: libc::SIGPROF,
         error: 0,

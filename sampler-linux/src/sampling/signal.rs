@@ -95,8 +95,6 @@ pub(crate) unsafe fn pass_on(
     if address == 0 {
         return;
     }
-    // Unlike ours, it may count on not being interrupted by itself.
-    let _mask = Mask::with_sigprof(libc::SIG_BLOCK);
     if foreign & SIGINFO != 0 {
         // SAFETY: it was installed with SA_SIGINFO, so it is such a function,
         // and it gets what the kernel would have passed to it.
@@ -131,19 +129,18 @@ fn probe() -> io::Result<bool> {
         source: Source::Probe,
     };
     let before = PROBES.load(Ordering::Acquire);
-    let mask = Mask::with_sigprof(libc::SIG_UNBLOCK)?;
+    let unblocked = Unblocked::new()?;
     let result = handler::send(cookie);
-    drop(mask);
+    drop(unblocked);
     result?;
     Ok(PROBES.load(Ordering::Acquire) != before)
 }
 
-/// Blocks or unblocks `SIGPROF` in this thread; the mask it had is back when
-/// dropped.
-struct Mask(libc::sigset_t);
+/// Lets `SIGPROF` through in this thread; the mask it had is back when dropped.
+struct Unblocked(libc::sigset_t);
 
-impl Mask {
-    fn with_sigprof(how: libc::c_int) -> io::Result<Self> {
+impl Unblocked {
+    fn new() -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: `sigemptyset` initialises the set that is then changed and
@@ -151,7 +148,7 @@ impl Mask {
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), libc::SIGPROF);
-            match libc::pthread_sigmask(how, set.as_ptr(), before.as_mut_ptr()) {
+            match libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), before.as_mut_ptr()) {
                 0 => Ok(Self(before.assume_init())),
                 error => Err(io::Error::from_raw_os_error(error)),
             }
@@ -159,7 +156,7 @@ impl Mask {
     }
 }
 
-impl Drop for Mask {
+impl Drop for Unblocked {
     fn drop(&mut self) {
         // SAFETY: it sets this thread's mask to what it was.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, ptr::null_mut()) };
@@ -218,11 +215,10 @@ fn ours() -> libc::sigaction {
     action.sa_sigaction = handler::address();
     // On the alternate stack where there is one: a thread may be at the very
     // end of its own. System calls are restarted where they can be. The signal
-    // is not blocked meanwhile: the process's timer often expires together with
-    // the thread's, and the kernel would hand its signal to another thread,
-    // which it wakes for nothing. So the handler has to bear being interrupted
-    // by itself.
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART | libc::SA_NODEFER;
+    // is blocked meanwhile (no SA_NODEFER): where the kernel saves AVX-512
+    // registers, a second signal on top of the first would need more than the
+    // alternate stack that Rust gives its threads.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
     action
 }
 
