@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, Result, retry_on_intr};
 use rustix::path::Arg;
-use rustix::process::Uid;
+use rustix::process::{Resource, Uid};
 
 /// Owner only, for directories.
 pub(crate) const DIRECTORY_MODE: Mode = Mode::RWXU;
@@ -72,8 +72,24 @@ pub(crate) fn open_to_write(at: BorrowedFd<'_>, name: &str) -> Result<File> {
     retry_on_intr(|| rustix::fs::openat(at, name, flags, Mode::empty())).map(File::from)
 }
 
-/// Writes all of `bytes`.
+/// Writes all of `bytes` into a new file.
+///
+/// A write that begins past the process's limit on the size of files is not
+/// only refused: the system sends SIGXFSZ with the refusal, which ends a process
+/// that does not handle it. So no such write is tried.
 pub(crate) fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    if let Some(limit) = rustix::process::getrlimit(Resource::Fsize).current
+        && bytes.len() as u64 > limit
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!(
+                "it takes {} bytes, and this process's RLIMIT_FSIZE is {limit}: raise that to the \
+                 size of a profile",
+                bytes.len()
+            ),
+        ));
+    }
     file.write_all(bytes)
 }
 

@@ -215,19 +215,19 @@ fn dates_beyond_the_calendar_are_names_like_any() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_fails_the_capture_and_leaves_nothing() {
+fn a_limit_on_the_size_of_files_fails_the_capture_and_not_the_process() {
     if common::plays(child_with_small_files) {
         return;
     }
-    // The limit on the size of files stands in for a full disk: it cuts a
-    // write short, and then fails the rest of it.
     let temporary = common::temporary();
     common::run(common::child(
-        "a_full_disk_fails_the_capture_and_leaves_nothing",
+        "a_limit_on_the_size_of_files_fails_the_capture_and_not_the_process",
         temporary.path(),
     ));
 }
 
+/// With SIGXFSZ as every process finds it: a write past the limit would be its
+/// end.
 #[cfg(target_os = "linux")]
 fn child_with_small_files(parent: &Path) {
     use rustix::process::{Resource, Rlimit, setrlimit};
@@ -239,9 +239,7 @@ fn child_with_small_files(parent: &Path) {
         maximum: bytes_max,
     };
     setrlimit(Resource::Fsize, limit).expect("limited");
-    // SAFETY: ignoring a signal runs no code in its handler.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    for (sidecar, profile) in [(10, 1001), (1001, 10)] {
+    for (sidecar, profile) in [(10, 1001), (1001, 10), (10, 2001)] {
         let staged = store.stage(name(1)).expect("free");
         let error = staged
             .publish(&vec![1; sidecar], &vec![2; profile])
@@ -250,6 +248,12 @@ fn child_with_small_files(parent: &Path) {
             os_error(&error),
             std::io::ErrorKind::FileTooLarge,
             "{error}"
+        );
+        let told = format!("{error:#}");
+        assert!(
+            told.contains(&format!("{} bytes", sidecar.max(profile)))
+                && told.contains("RLIMIT_FSIZE is 1000"),
+            "{told}"
         );
         assert!(names(&path).is_empty());
     }
