@@ -1,12 +1,13 @@
 //! The private directory: one descriptor, and what is done relative to it.
 
-use std::ffi::CStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{DirEntry, Stat};
+use rustix::fs::Stat;
 use rustix::io::Errno;
 use tachograph_core::{Error, ErrorKind};
 
@@ -36,20 +37,21 @@ impl PrivateDir {
         self.lock.as_fd()
     }
 
-    /// Everything that stands in the directory now, read afresh.
-    pub(crate) fn entries(&self) -> Result<impl Iterator<Item = Result<DirEntry, Error>>, Error> {
+    /// The names of all that stands in the directory now, read afresh.
+    pub(crate) fn names(&self) -> Result<impl Iterator<Item = Result<OsString, Error>>, Error> {
         let failed = |errno| failed("list the private directory", errno);
         let entries = sys::list(self.at()).map_err(failed)?;
         Ok(entries
-            .filter(|entry| {
-                !matches!(entry, Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b".."))
+            .map(move |entry| {
+                let entry = entry.map_err(failed)?;
+                Ok(OsStr::from_bytes(entry.file_name().to_bytes()).to_owned())
             })
-            .map(move |entry| entry.map_err(failed)))
+            .filter(|name| !matches!(name, Ok(name) if name == "." || name == "..")))
     }
 
     /// What stands at `name`, if anything does.
-    pub(crate) fn stat(&self, name: &CStr) -> Result<Option<Stat>, Error> {
-        match sys::stat_entry(self.at(), name) {
+    pub(crate) fn stat(&self, name: &OsStr) -> Result<Option<Stat>, Error> {
+        match sys::stat_entry(self.at(), name.as_ref()) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed(format_args!("look at {name:?}"), errno)),
@@ -58,7 +60,7 @@ impl PrivateDir {
 
     /// Whether `name` is the file that `stat` describes.
     pub(crate) fn is_at(&self, name: &str, stat: &Stat) -> Result<bool, Error> {
-        match sys::stat_entry(self.at(), name) {
+        match sys::stat_entry(self.at(), name.as_ref()) {
             Ok(found) => Ok(sys::is_same_file(&found, stat)),
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(failed(format_args!("look at {name:?}"), errno)),
@@ -68,12 +70,12 @@ impl PrivateDir {
     /// Creates a file, for this user only. Nothing may stand at `name`.
     pub(crate) fn create(&self, name: &str) -> Result<(File, Stat), Error> {
         let failed = |errno| failed(format_args!("create {name:?}"), errno);
-        let file = sys::create_file(self.at(), name).map_err(failed)?;
+        let file = sys::create_file(self.at(), name.as_ref()).map_err(failed)?;
         let prepared = sys::set_file_mode(file.as_fd()).and_then(|()| sys::stat(file.as_fd()));
         match prepared {
             Ok(stat) => Ok((file, stat)),
             Err(errno) => {
-                let _ = sys::remove(self.at(), name);
+                let _ = sys::remove(self.at(), name.as_ref());
                 Err(failed(errno))
             }
         }
@@ -87,12 +89,12 @@ impl PrivateDir {
         let is_due = |stat: &Stat| {
             sys::is_regular(stat) && stat.st_nlink == 1 && sys::is_owned(stat) && stat.st_size != 0
         };
-        match sys::stat_entry(self.at(), name) {
+        match sys::stat_entry(self.at(), name.as_ref()) {
             Ok(stat) if is_due(&stat) => {}
             Ok(_) | Err(Errno::NOENT) => return Ok(()),
             Err(errno) => return Err(failed(errno)),
         }
-        let file = sys::open_to_write(self.at(), name).map_err(failed)?;
+        let file = sys::open_to_write(self.at(), name.as_ref()).map_err(failed)?;
         let opened = sys::stat(file.as_fd()).map_err(failed)?;
         if is_due(&opened) {
             sys::truncate(file.as_fd()).map_err(failed)?;
@@ -103,12 +105,12 @@ impl PrivateDir {
     /// Removes a regular file, if it is still there.
     pub(crate) fn remove_regular(&self, name: &str) -> Result<(), Error> {
         let failed = |errno| failed(format_args!("remove {name:?}"), errno);
-        match sys::stat_entry(self.at(), name) {
+        match sys::stat_entry(self.at(), name.as_ref()) {
             Ok(stat) if sys::is_regular(&stat) => {}
             Ok(_) | Err(Errno::NOENT) => return Ok(()),
             Err(errno) => return Err(failed(errno)),
         }
-        match sys::remove(self.at(), name) {
+        match sys::remove(self.at(), name.as_ref()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(failed(errno)),
         }
@@ -118,14 +120,14 @@ impl PrivateDir {
     pub(crate) fn remove_same(&self, name: &str, stat: &Stat) {
         if matches!(self.is_at(name, stat), Ok(true)) {
             // The caller is failing already, and has nothing better to tell.
-            let _ = sys::remove(self.at(), name);
+            let _ = sys::remove(self.at(), name.as_ref());
         }
     }
 
     /// Renames the file that `stat` describes. Nothing may stand at `to`. After
     /// an error it has its old name only, if any.
     pub(crate) fn rename(&self, from: &str, to: &str, stat: &Stat) -> Result<(), Error> {
-        let renamed = match sys::rename_to_free_name(self.at(), from, to) {
+        let renamed = match sys::rename_to_free_name(self.at(), from.as_ref(), to.as_ref()) {
             Err(errno) if sys::is_unsupported(errno) => self.link_and_remove(from, to),
             done => done,
         };
@@ -141,8 +143,8 @@ impl PrivateDir {
 
     /// Renames in two steps, neither of which replaces anything.
     fn link_and_remove(&self, from: &str, to: &str) -> rustix::io::Result<()> {
-        sys::link(self.at(), from, to)?;
-        sys::remove(self.at(), from)
+        sys::link(self.at(), from.as_ref(), to.as_ref())?;
+        sys::remove(self.at(), from.as_ref())
     }
 
     /// Returns once the names in the directory would survive a power loss.
@@ -189,7 +191,7 @@ mod tests {
         let at = |name: &str| temporary.path().join(name);
         for rename in [
             |dir: &PrivateDir, from: &str, to: &str| {
-                let stat = sys::stat_entry(dir.at(), from).expect("it exists");
+                let stat = sys::stat_entry(dir.at(), from.as_ref()).expect("it exists");
                 dir.rename(from, to, &stat)
             },
             |dir: &PrivateDir, from: &str, to: &str| {
@@ -239,10 +241,10 @@ mod tests {
         for number in 0..100 {
             fs::write(temporary.path().join(number.to_string()), "").expect("write");
         }
-        let mut first = dir.entries().expect("list");
-        first.next().expect("an entry").expect("readable");
-        assert_eq!(dir.entries().expect("list").count(), 100);
+        let mut first = dir.names().expect("list");
+        first.next().expect("a name").expect("readable");
+        assert_eq!(dir.names().expect("list").count(), 100);
         assert_eq!(first.count(), 99);
-        assert_eq!(dir.entries().expect("list").count(), 100);
+        assert_eq!(dir.names().expect("list").count(), 100);
     }
 }

@@ -25,6 +25,16 @@ mod open;
 mod own_file;
 #[cfg(unix)]
 mod path;
+#[cfg(all(unix, feature = "testing"))]
+#[doc(hidden)]
+pub mod seam;
+#[cfg(all(unix, not(feature = "testing")))]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "all of it is of use to a test only"
+)]
+mod seam;
 #[cfg(unix)]
 mod staged;
 #[cfg(unix)]

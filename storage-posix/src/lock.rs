@@ -6,8 +6,10 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fs4::{FileExt, TryLockError};
+use rustix::io::Errno;
 use tachograph_core::{Error, ErrorKind};
+
+use crate::sys;
 
 /// An opened directory, locked until it is released or dropped.
 ///
@@ -24,20 +26,20 @@ pub(crate) struct LockedDirectory {
 impl LockedDirectory {
     /// Locks `directory`, which was opened at `path`.
     pub(crate) fn lock(directory: File, path: &Path) -> Result<Self, Error> {
-        match FileExt::try_lock(&directory) {
+        match sys::try_lock(directory.as_fd()) {
             Ok(()) => Ok(Self {
                 directory,
                 process: std::process::id(),
                 is_held: AtomicBool::new(true),
             }),
-            Err(TryLockError::WouldBlock) => Err(Error::new(
+            Err(Errno::WOULDBLOCK) => Err(Error::new(
                 ErrorKind::InUse,
                 format!(
                     "directory {path:?} is in use: another recorder, of this process or another, \
                      has locked it; set a directory of its own for each"
                 ),
             )),
-            Err(TryLockError::Error(error)) => Err(cannot_lock(path, error)),
+            Err(errno) => Err(cannot_lock(path, errno)),
         }
     }
 
@@ -75,7 +77,7 @@ impl LockedDirectory {
     pub(crate) fn release(&self) {
         if self.is_own_process() && self.is_held.swap(false, Ordering::AcqRel) {
             // There is nobody to tell, and the descriptor is closed soon.
-            let _ = FileExt::unlock(&self.directory);
+            let _ = sys::unlock(self.directory.as_fd());
         }
     }
 }
@@ -86,7 +88,7 @@ impl Drop for LockedDirectory {
     }
 }
 
-fn cannot_lock(path: &Path, error: io::Error) -> Error {
+fn cannot_lock(path: &Path, errno: Errno) -> Error {
     Error::new(
         ErrorKind::Directory,
         format!(
@@ -94,5 +96,5 @@ fn cannot_lock(path: &Path, error: io::Error) -> Error {
              directories"
         ),
     )
-    .with_source(error)
+    .with_source(io::Error::from(errno))
 }

@@ -157,13 +157,13 @@ impl Store for PosixStore {
         let dir = &self.inner.dir;
         dir.lock().ensure_held()?;
         let mut usage = Usage::default();
-        for entry in dir.entries()? {
-            let entry = entry?;
+        for name in dir.names()? {
+            let name = name?;
             usage.entries += 1;
             if usage.entries > entries_enough {
                 break;
             }
-            if let Some(stat) = dir.stat(entry.file_name())?
+            if let Some(stat) = dir.stat(&name)?
                 && sys::is_regular(&stat)
             {
                 let bytes = u64::try_from(stat.st_size).unwrap_or(0);
@@ -191,17 +191,16 @@ impl Inner {
         let mut failure = None;
         let names = self
             .dir
-            .entries()?
-            .map(|entry| {
-                let entry = entry?;
-                let Ok(name) = entry.file_name().to_str() else {
+            .names()?
+            .map(|name| {
+                let Ok(name) = name?.into_string() else {
                     return Ok(None);
                 };
-                if CaptureName::parse(name).is_none() {
+                if CaptureName::parse(&name).is_none() {
                     return Ok(None);
                 }
-                let stat = self.dir.stat(entry.file_name())?;
-                Ok(stat.filter(sys::is_regular).map(|_| name.to_owned()))
+                let stat = self.dir.stat(name.as_ref())?;
+                Ok(stat.filter(sys::is_regular).map(|_| name))
             })
             .map_while(|name: Result<_, Error>| name.map_err(|error| failure = Some(error)).ok())
             .flatten();

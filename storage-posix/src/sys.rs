@@ -3,14 +3,15 @@
 //! name of the function says so.
 
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::BorrowedFd;
+use std::io::{self, Write};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::{Errno, Result, retry_on_intr};
-use rustix::path::Arg;
 use rustix::process::{Resource, Uid};
+
+use crate::seam::{self, Call, Operation};
 
 /// Owner only, for directories.
 pub(crate) const DIRECTORY_MODE: Mode = Mode::RWXU;
@@ -23,53 +24,77 @@ const DIRECTORY_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Opens a directory.
-pub(crate) fn open_directory(at: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<File> {
+pub(crate) fn open_directory(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
     let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
-    retry_on_intr(|| rustix::fs::openat(at, name, flags, Mode::empty())).map(File::from)
+    retry_on_intr(|| {
+        seam::pass(Call::at(Operation::OpenDirectory, at, name), |_| {
+            rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
+        })
+    })
 }
 
 /// Opens a directory, through symlinks if need be.
-pub(crate) fn open_directory_followed(at: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<File> {
-    retry_on_intr(|| rustix::fs::openat(at, name, DIRECTORY_FLAGS, Mode::empty())).map(File::from)
+pub(crate) fn open_directory_followed(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
+    retry_on_intr(|| {
+        seam::pass(Call::at(Operation::OpenDirectory, at, name), |_| {
+            rustix::fs::openat(at, name, DIRECTORY_FLAGS, Mode::empty()).map(File::from)
+        })
+    })
 }
 
 /// Makes a directory. The umask may take permissions from it.
-pub(crate) fn make_directory(at: BorrowedFd<'_>, name: impl Arg) -> Result<()> {
-    rustix::fs::mkdirat(at, name, DIRECTORY_MODE)
+pub(crate) fn make_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
+    seam::pass(Call::at(Operation::MakeDirectory, at, name), |_| {
+        rustix::fs::mkdirat(at, name, DIRECTORY_MODE)
+    })
 }
 
 /// Sets the mode of a directory, through symlinks if need be: not every system
 /// can do this by name without following.
-pub(crate) fn set_directory_mode_followed(at: BorrowedFd<'_>, name: impl Arg) -> Result<()> {
-    rustix::fs::chmodat(at, name, DIRECTORY_MODE, AtFlags::empty())
+pub(crate) fn set_directory_mode_followed(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
+    seam::pass(Call::at(Operation::SetModeOfEntry, at, name), |_| {
+        rustix::fs::chmodat(at, name, DIRECTORY_MODE, AtFlags::empty())
+    })
 }
 
 /// What stands at `name`.
-pub(crate) fn stat_entry(at: BorrowedFd<'_>, name: impl Arg) -> Result<Stat> {
-    rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
+pub(crate) fn stat_entry(at: BorrowedFd<'_>, name: &Path) -> Result<Stat> {
+    seam::pass(Call::at(Operation::StatEntry, at, name), |_| {
+        rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
+    })
 }
 
 /// What a descriptor refers to.
 pub(crate) fn stat(file: BorrowedFd<'_>) -> Result<Stat> {
-    rustix::fs::fstat(file)
+    seam::pass(Call::on(Operation::Stat, file), |_| rustix::fs::fstat(file))
 }
 
 /// Creates a file that did not exist. The umask may take permissions from it.
-pub(crate) fn create_file(at: BorrowedFd<'_>, name: &str) -> Result<File> {
+pub(crate) fn create_file(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    retry_on_intr(|| rustix::fs::openat(at, name, flags, FILE_MODE)).map(File::from)
+    retry_on_intr(|| {
+        seam::pass(Call::at(Operation::Create, at, name), |_| {
+            rustix::fs::openat(at, name, flags, FILE_MODE).map(File::from)
+        })
+    })
 }
 
 /// Sets the mode of a file.
 pub(crate) fn set_file_mode(file: BorrowedFd<'_>) -> Result<()> {
-    rustix::fs::fchmod(file, FILE_MODE)
+    seam::pass(Call::on(Operation::SetMode, file), |_| {
+        rustix::fs::fchmod(file, FILE_MODE)
+    })
 }
 
 /// Opens an existing file for writing. Should it not be a regular file after
 /// all, this does not wait for anybody and changes nothing.
-pub(crate) fn open_to_write(at: BorrowedFd<'_>, name: &str) -> Result<File> {
+pub(crate) fn open_to_write(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    retry_on_intr(|| rustix::fs::openat(at, name, flags, Mode::empty())).map(File::from)
+    retry_on_intr(|| {
+        seam::pass(Call::at(Operation::OpenToWrite, at, name), |_| {
+            rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
+        })
+    })
 }
 
 /// Writes all of `bytes` into a new file.
@@ -77,7 +102,7 @@ pub(crate) fn open_to_write(at: BorrowedFd<'_>, name: &str) -> Result<File> {
 /// A write that begins past the process's limit on the size of files is not
 /// only refused: the system sends SIGXFSZ with the refusal, which ends a process
 /// that does not handle it. So no such write is tried.
-pub(crate) fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(file: &File, bytes: &[u8]) -> io::Result<()> {
     if let Some(limit) = rustix::process::getrlimit(Resource::Fsize).current
         && bytes.len() as u64 > limit
     {
@@ -90,64 +115,119 @@ pub(crate) fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
             ),
         ));
     }
-    file.write_all(bytes)
+    Writer(file.as_fd()).write_all(bytes)
+}
+
+/// A file to write to, with as many bytes at a time as the system takes.
+struct Writer<'a>(BorrowedFd<'a>);
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let call = Call::on(Operation::Write, self.0).writing(bytes);
+        Ok(seam::pass(call, |call| {
+            rustix::io::write(self.0, call.bytes)
+        })?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Takes all content from a file.
 pub(crate) fn truncate(file: BorrowedFd<'_>) -> Result<()> {
-    retry_on_intr(|| rustix::fs::ftruncate(file, 0))
+    retry_on_intr(|| {
+        seam::pass(Call::on(Operation::Truncate, file), |_| {
+            rustix::fs::ftruncate(file, 0)
+        })
+    })
 }
 
-/// Returns once the file or directory would survive a power loss. On Apple's
-/// systems only `F_FULLFSYNC` promises that, where the file system has it.
+/// Returns once the file or directory would survive a power loss.
 pub(crate) fn sync(file: BorrowedFd<'_>) -> Result<()> {
+    retry_on_intr(|| seam::pass(Call::on(Operation::Sync, file), |_| sync_once(file)))
+}
+
+/// On Apple's systems only `F_FULLFSYNC` promises it, where the file system has
+/// that.
+fn sync_once(file: BorrowedFd<'_>) -> Result<()> {
     #[cfg(target_vendor = "apple")]
-    match retry_on_intr(|| rustix::fs::fcntl_fullfsync(file)) {
+    match rustix::fs::fcntl_fullfsync(file) {
         Err(errno) if is_unsupported(errno) => {}
         done => return done,
     }
-    retry_on_intr(|| rustix::fs::fsync(file))
+    rustix::fs::fsync(file)
 }
 
-/// Starts to list a directory, from its beginning and on an open file of its
-/// own: neither the position nor the lock of `directory` is touched.
-pub(crate) fn list(directory: BorrowedFd<'_>) -> Result<Dir> {
-    Dir::read_from(directory)
+/// Lists a directory, from its beginning and on an open file of its own:
+/// neither the position nor the lock of `directory` is touched. A listing that
+/// failed is not to be read on.
+pub(crate) fn list(directory: BorrowedFd<'_>) -> Result<impl Iterator<Item = Result<DirEntry>>> {
+    let mut entries = seam::pass(Call::on(Operation::List, directory), |_| {
+        Dir::read_from(directory)
+    })?;
+    let next = move || {
+        let call = Call::on(Operation::NextEntry, directory);
+        seam::pass(call, |_| entries.read().transpose()).transpose()
+    };
+    Ok(std::iter::from_fn(next))
 }
 
 /// Removes what stands at `name`, unless it is a directory.
-pub(crate) fn remove(at: BorrowedFd<'_>, name: &str) -> Result<()> {
-    rustix::fs::unlinkat(at, name, AtFlags::empty())
+pub(crate) fn remove(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
+    seam::pass(Call::at(Operation::Remove, at, name), |_| {
+        rustix::fs::unlinkat(at, name, AtFlags::empty())
+    })
 }
 
 /// Renames unless the new name is taken, in one step.
-pub(crate) fn rename_to_free_name(at: BorrowedFd<'_>, from: &str, to: &str) -> Result<()> {
-    #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
-    {
-        rustix::fs::renameat_with(at, from, at, to, rustix::fs::RenameFlags::NOREPLACE)
-    }
-    #[cfg(not(any(target_vendor = "apple", target_os = "linux", target_os = "android")))]
-    {
-        let _ = (at, from, to);
+pub(crate) fn rename_to_free_name(at: BorrowedFd<'_>, from: &Path, to: &Path) -> Result<()> {
+    seam::pass(Call::at(Operation::Rename, at, from).to(to), |_| {
+        #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
+        {
+            rustix::fs::renameat_with(at, from, at, to, rustix::fs::RenameFlags::NOREPLACE)
+        }
+        #[cfg(not(any(target_vendor = "apple", target_os = "linux", target_os = "android")))]
         Err(Errno::NOSYS)
-    }
+    })
 }
 
 /// Removes a directory, if it is empty.
 pub(crate) fn remove_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
-    rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR)
+    seam::pass(Call::at(Operation::RemoveDirectory, at, name), |_| {
+        rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR)
+    })
 }
 
 /// Gives a file a second name, unless that is taken.
-pub(crate) fn link(at: BorrowedFd<'_>, from: &str, to: &str) -> Result<()> {
-    rustix::fs::linkat(at, from, at, to, AtFlags::empty())
+pub(crate) fn link(at: BorrowedFd<'_>, from: &Path, to: &Path) -> Result<()> {
+    seam::pass(Call::at(Operation::Link, at, from).to(to), |_| {
+        rustix::fs::linkat(at, from, at, to, AtFlags::empty())
+    })
 }
 
 /// How many bytes this process could still write. File systems that count no
 /// blocks, such as a tmpfs without a limit, cannot tell.
 pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<Option<u64>> {
-    let space = rustix::fs::fstatvfs(file)?;
+    let space = seam::pass(Call::on(Operation::FreeSpace, file), |_| {
+        rustix::fs::fstatvfs(file)
+    })?;
     Ok((space.f_blocks != 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)))
+}
+
+/// Locks a directory, or fails with [`Errno::WOULDBLOCK`] if another open file
+/// has it locked.
+pub(crate) fn try_lock(directory: BorrowedFd<'_>) -> Result<()> {
+    seam::pass(Call::on(Operation::Lock, directory), |_| {
+        rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
+    })
+}
+
+/// Unlocks a directory, for all who share its open file.
+pub(crate) fn unlock(directory: BorrowedFd<'_>) -> Result<()> {
+    seam::pass(Call::on(Operation::Unlock, directory), |_| {
+        rustix::fs::flock(directory, FlockOperation::Unlock)
+    })
 }
 
 /// As whom this process acts.
