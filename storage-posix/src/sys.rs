@@ -23,28 +23,31 @@ const DIRECTORY_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
 
+/// Makes a call, again as long as signals interrupt it: it has done nothing
+/// then. Local file systems never say so of most calls, but those of other
+/// machines and of other processes may.
+fn again<T>(call: Call<'_>, mut make: impl FnMut() -> Result<T>) -> Result<T> {
+    retry_on_intr(|| seam::pass(call, |_| make()))
+}
+
 /// Opens a directory.
 pub(crate) fn open_directory(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
     let flags = DIRECTORY_FLAGS | OFlags::NOFOLLOW;
-    retry_on_intr(|| {
-        seam::pass(Call::at(Operation::OpenDirectory, at, name), |_| {
-            rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
-        })
+    again(Call::at(Operation::OpenDirectory, at, name), || {
+        rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
     })
 }
 
 /// Opens a directory, through symlinks if need be.
 pub(crate) fn open_directory_followed(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
-    retry_on_intr(|| {
-        seam::pass(Call::at(Operation::OpenDirectory, at, name), |_| {
-            rustix::fs::openat(at, name, DIRECTORY_FLAGS, Mode::empty()).map(File::from)
-        })
+    again(Call::at(Operation::OpenDirectory, at, name), || {
+        rustix::fs::openat(at, name, DIRECTORY_FLAGS, Mode::empty()).map(File::from)
     })
 }
 
 /// Makes a directory. The umask may take permissions from it.
 pub(crate) fn make_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
-    seam::pass(Call::at(Operation::MakeDirectory, at, name), |_| {
+    again(Call::at(Operation::MakeDirectory, at, name), || {
         rustix::fs::mkdirat(at, name, DIRECTORY_MODE)
     })
 }
@@ -52,36 +55,34 @@ pub(crate) fn make_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
 /// Sets the mode of a directory, through symlinks if need be: not every system
 /// can do this by name without following.
 pub(crate) fn set_directory_mode_followed(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
-    seam::pass(Call::at(Operation::SetModeOfEntry, at, name), |_| {
+    again(Call::at(Operation::SetModeOfEntry, at, name), || {
         rustix::fs::chmodat(at, name, DIRECTORY_MODE, AtFlags::empty())
     })
 }
 
 /// What stands at `name`.
 pub(crate) fn stat_entry(at: BorrowedFd<'_>, name: &Path) -> Result<Stat> {
-    seam::pass(Call::at(Operation::StatEntry, at, name), |_| {
+    again(Call::at(Operation::StatEntry, at, name), || {
         rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
     })
 }
 
 /// What a descriptor refers to.
 pub(crate) fn stat(file: BorrowedFd<'_>) -> Result<Stat> {
-    seam::pass(Call::on(Operation::Stat, file), |_| rustix::fs::fstat(file))
+    again(Call::on(Operation::Stat, file), || rustix::fs::fstat(file))
 }
 
 /// Creates a file that did not exist. The umask may take permissions from it.
 pub(crate) fn create_file(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    retry_on_intr(|| {
-        seam::pass(Call::at(Operation::Create, at, name), |_| {
-            rustix::fs::openat(at, name, flags, FILE_MODE).map(File::from)
-        })
+    again(Call::at(Operation::Create, at, name), || {
+        rustix::fs::openat(at, name, flags, FILE_MODE).map(File::from)
     })
 }
 
 /// Sets the mode of a file.
 pub(crate) fn set_file_mode(file: BorrowedFd<'_>) -> Result<()> {
-    seam::pass(Call::on(Operation::SetMode, file), |_| {
+    again(Call::on(Operation::SetMode, file), || {
         rustix::fs::fchmod(file, FILE_MODE)
     })
 }
@@ -90,10 +91,8 @@ pub(crate) fn set_file_mode(file: BorrowedFd<'_>) -> Result<()> {
 /// all, this does not wait for anybody and changes nothing.
 pub(crate) fn open_to_write(at: BorrowedFd<'_>, name: &Path) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    retry_on_intr(|| {
-        seam::pass(Call::at(Operation::OpenToWrite, at, name), |_| {
-            rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
-        })
+    again(Call::at(Operation::OpenToWrite, at, name), || {
+        rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
     })
 }
 
@@ -136,16 +135,14 @@ impl Write for Writer<'_> {
 
 /// Takes all content from a file.
 pub(crate) fn truncate(file: BorrowedFd<'_>) -> Result<()> {
-    retry_on_intr(|| {
-        seam::pass(Call::on(Operation::Truncate, file), |_| {
-            rustix::fs::ftruncate(file, 0)
-        })
+    again(Call::on(Operation::Truncate, file), || {
+        rustix::fs::ftruncate(file, 0)
     })
 }
 
 /// Returns once the file or directory would survive a power loss.
 pub(crate) fn sync(file: BorrowedFd<'_>) -> Result<()> {
-    retry_on_intr(|| seam::pass(Call::on(Operation::Sync, file), |_| sync_once(file)))
+    again(Call::on(Operation::Sync, file), || sync_once(file))
 }
 
 /// On Apple's systems only `F_FULLFSYNC` promises it, where the file system has
@@ -163,7 +160,7 @@ fn sync_once(file: BorrowedFd<'_>) -> Result<()> {
 /// neither the position nor the lock of `directory` is touched. A listing that
 /// failed is not to be read on.
 pub(crate) fn list(directory: BorrowedFd<'_>) -> Result<impl Iterator<Item = Result<DirEntry>>> {
-    let mut entries = seam::pass(Call::on(Operation::List, directory), |_| {
+    let mut entries = again(Call::on(Operation::List, directory), || {
         Dir::read_from(directory)
     })?;
     let next = move || {
@@ -175,14 +172,14 @@ pub(crate) fn list(directory: BorrowedFd<'_>) -> Result<impl Iterator<Item = Res
 
 /// Removes what stands at `name`, unless it is a directory.
 pub(crate) fn remove(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
-    seam::pass(Call::at(Operation::Remove, at, name), |_| {
+    again(Call::at(Operation::Remove, at, name), || {
         rustix::fs::unlinkat(at, name, AtFlags::empty())
     })
 }
 
 /// Renames unless the new name is taken, in one step.
 pub(crate) fn rename_to_free_name(at: BorrowedFd<'_>, from: &Path, to: &Path) -> Result<()> {
-    seam::pass(Call::at(Operation::Rename, at, from).to(to), |_| {
+    again(Call::at(Operation::Rename, at, from).to(to), || {
         #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
         {
             rustix::fs::renameat_with(at, from, at, to, rustix::fs::RenameFlags::NOREPLACE)
@@ -194,14 +191,14 @@ pub(crate) fn rename_to_free_name(at: BorrowedFd<'_>, from: &Path, to: &Path) ->
 
 /// Removes a directory, if it is empty.
 pub(crate) fn remove_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
-    seam::pass(Call::at(Operation::RemoveDirectory, at, name), |_| {
+    again(Call::at(Operation::RemoveDirectory, at, name), || {
         rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR)
     })
 }
 
 /// Gives a file a second name, unless that is taken.
 pub(crate) fn link(at: BorrowedFd<'_>, from: &Path, to: &Path) -> Result<()> {
-    seam::pass(Call::at(Operation::Link, at, from).to(to), |_| {
+    again(Call::at(Operation::Link, at, from).to(to), || {
         rustix::fs::linkat(at, from, at, to, AtFlags::empty())
     })
 }
@@ -209,7 +206,7 @@ pub(crate) fn link(at: BorrowedFd<'_>, from: &Path, to: &Path) -> Result<()> {
 /// How many bytes this process could still write. File systems that count no
 /// blocks, such as a tmpfs without a limit, cannot tell.
 pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<Option<u64>> {
-    let space = seam::pass(Call::on(Operation::FreeSpace, file), |_| {
+    let space = again(Call::on(Operation::FreeSpace, file), || {
         rustix::fs::fstatvfs(file)
     })?;
     Ok((space.f_blocks != 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)))
@@ -218,14 +215,14 @@ pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<Option<u64>> {
 /// Locks a directory, or fails with [`Errno::WOULDBLOCK`] if another open file
 /// has it locked.
 pub(crate) fn try_lock(directory: BorrowedFd<'_>) -> Result<()> {
-    seam::pass(Call::on(Operation::Lock, directory), |_| {
+    again(Call::on(Operation::Lock, directory), || {
         rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
     })
 }
 
 /// Unlocks a directory, for all who share its open file.
 pub(crate) fn unlock(directory: BorrowedFd<'_>) -> Result<()> {
-    seam::pass(Call::on(Operation::Unlock, directory), |_| {
+    again(Call::on(Operation::Unlock, directory), || {
         rustix::fs::flock(directory, FlockOperation::Unlock)
     })
 }
