@@ -36,6 +36,11 @@ impl OwnFile {
         })
     }
 
+    /// Which file it is.
+    pub(crate) fn stat(&self) -> &Stat {
+        &self.stat
+    }
+
     /// Appends `bytes`.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Error> {
         sys::write_all(&self.file, bytes)

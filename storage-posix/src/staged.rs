@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tachograph_core::Error;
 use tachograph_core::store::{CaptureName, EntryKind, StagedCapture};
 
+use crate::directory::PrivateDir;
 use crate::own_file::OwnFile;
 use crate::store::Inner;
 
@@ -30,14 +31,13 @@ impl StagedCapture for StagedFile {
         let inner = Arc::clone(&self.inner);
         inner.dir.lock().ensure_held()?;
         let mut pair = Pair {
+            name: self.name,
             sidecar: OwnFile::create(&inner, self.name.entry(EntryKind::PartialSidecar))?,
             profile: self.profile,
+            may_be_seen: false,
         };
-        if let Err(error) = pair.publish(&inner, self.name, sidecar, profile) {
-            drop(pair);
-            // A sidecar may have been made durable under its final name. If
-            // this fails too, the next recovery removes it.
-            let _ = inner.dir.sync();
+        if let Err(error) = pair.publish(&inner.dir, sidecar, profile) {
+            pair.withdraw(&inner.dir);
             return Err(error);
         }
         pair.profile.keep();
@@ -47,28 +47,43 @@ impl StagedCapture for StagedFile {
     }
 }
 
-/// Both files of a capture, in the order in which they are removed should it
-/// fail: a profile never stands there unexplained.
+/// Both files of a capture.
 struct Pair {
+    name: CaptureName,
     profile: OwnFile,
     sidecar: OwnFile,
+    /// Whether the profile may have its final name.
+    may_be_seen: bool,
 }
 
 impl Pair {
-    fn publish(
-        &mut self,
-        inner: &Inner,
-        name: CaptureName,
-        sidecar: &[u8],
-        profile: &[u8],
-    ) -> Result<(), Error> {
+    fn publish(&mut self, dir: &PrivateDir, sidecar: &[u8], profile: &[u8]) -> Result<(), Error> {
         self.sidecar.write(sidecar)?;
         self.profile.write(profile)?;
         self.sidecar.sync()?;
         self.profile.sync()?;
-        self.sidecar.rename(name.sidecar())?;
-        inner.dir.sync()?;
-        self.profile.rename(name.profile())?;
-        inner.dir.sync()
+        self.sidecar.rename(self.name.sidecar())?;
+        dir.sync()?;
+        self.may_be_seen = true;
+        self.profile.rename(self.name.profile())?;
+        dir.sync()
+    }
+
+    /// Takes both files back. A profile never stands there unexplained, after a
+    /// power loss either: so its sidecar outlives it, and is left for the next
+    /// recovery should it not be certain that the profile is gone.
+    fn withdraw(self, dir: &PrivateDir) {
+        let stat = *self.profile.stat();
+        drop(self.profile);
+        let is_unseen =
+            || matches!(dir.is_at(&self.name.profile(), &stat), Ok(false)) && dir.sync().is_ok();
+        if self.may_be_seen && !is_unseen() {
+            self.sidecar.keep();
+            return;
+        }
+        drop(self.sidecar);
+        // It may have been made durable under its final name. If this fails,
+        // the next recovery removes it.
+        let _ = dir.sync();
     }
 }
