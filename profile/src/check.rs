@@ -1,8 +1,7 @@
 //! Whether a message's references lead somewhere.
 
-use std::collections::HashMap;
-
 use crate::error::{Error, Result};
+use crate::ids::Ids;
 use crate::profile::Index;
 use crate::proto;
 
@@ -26,18 +25,18 @@ pub(crate) fn coherent(profile: &proto::Profile) -> Result<Index> {
         strings.has(comment, "a comment")?;
     }
 
-    let mappings = ids("mapping", profile.mapping.iter().map(|it| it.id))?;
+    let mappings = Ids::of("mapping", profile.mapping.iter().map(|it| it.id))?;
     for mapping in &profile.mapping {
         strings.has(mapping.filename, "the file name of a mapping")?;
         strings.has(mapping.build_id, "the build id of a mapping")?;
     }
-    let functions = ids("function", profile.function.iter().map(|it| it.id))?;
+    let functions = Ids::of("function", profile.function.iter().map(|it| it.id))?;
     for function in &profile.function {
         strings.has(function.name, "the name of a function")?;
         strings.has(function.system_name, "the system name of a function")?;
         strings.has(function.filename, "the file name of a function")?;
     }
-    let locations = ids("location", profile.location.iter().map(|it| it.id))?;
+    let locations = Ids::of("location", profile.location.iter().map(|it| it.id))?;
     for location in &profile.location {
         if location.mapping_id != 0 {
             defined(
@@ -48,7 +47,7 @@ pub(crate) fn coherent(profile: &proto::Profile) -> Result<Index> {
                 location.id,
             )?;
         }
-        for line in &location.line {
+        for line in location.line.iter().filter(|it| it.function_id != 0) {
             defined(
                 &functions,
                 "function",
@@ -112,31 +111,8 @@ impl Strings {
     }
 }
 
-fn ids(what: &str, ids: impl Iterator<Item = u64>) -> Result<HashMap<u64, usize>> {
-    let mut index = HashMap::with_capacity(ids.size_hint().0);
-    for (place, id) in ids.enumerate() {
-        if id == 0 {
-            return Err(Error::malformed(format!(
-                "a {what} has the id 0; ids begin at 1"
-            )));
-        }
-        if index.insert(id, place).is_some() {
-            return Err(Error::malformed(format!(
-                "two {what}s have the id {id}; each id may be used once"
-            )));
-        }
-    }
-    Ok(index)
-}
-
-fn defined(
-    index: &HashMap<u64, usize>,
-    what: &str,
-    id: u64,
-    user: &str,
-    number: u64,
-) -> Result<()> {
-    if index.contains_key(&id) {
+fn defined(index: &Ids, what: &str, id: u64, user: &str, number: u64) -> Result<()> {
+    if index.place(id).is_some() {
         return Ok(());
     }
     Err(Error::malformed(format!(

@@ -46,11 +46,14 @@ mod decode;
 mod draft;
 mod encode;
 mod error;
+mod ids;
 mod image;
 mod loaded;
 mod module;
 mod profile;
 pub mod proto;
+#[cfg(feature = "reader")]
+pub mod reader;
 mod strings;
 mod symbolize;
 mod symbols;

@@ -1,9 +1,8 @@
 //! A profile whose references are known to lead somewhere.
 
-use std::collections::HashMap;
-
 use crate::check;
 use crate::error::Result;
+use crate::ids::Ids;
 use crate::proto;
 
 /// A CPU profile, checked: every reference in it, by id or by string number, leads
@@ -33,9 +32,9 @@ pub struct Profile {
 /// Where in its list each id is.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
-    pub(crate) mappings: HashMap<u64, usize>,
-    pub(crate) locations: HashMap<u64, usize>,
-    pub(crate) functions: HashMap<u64, usize>,
+    pub(crate) mappings: Ids,
+    pub(crate) locations: Ids,
+    pub(crate) functions: Ids,
 }
 
 impl Profile {

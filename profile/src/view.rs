@@ -105,14 +105,32 @@ impl<'a> SampleView<'a> {
     pub fn frames(&self) -> impl Iterator<Item = FrameView<'a>> + use<'a> {
         let profile = self.profile;
         self.sample.location_id.iter().flat_map(move |id| {
-            let location = &profile.message().location[profile.index().locations[id]];
+            let place = profile.index().locations.at(*id);
+            let location = &profile.message().location[place];
             location.line.iter().map(move |line| FrameView {
                 profile,
                 location,
                 line,
-                function: &profile.message().function[profile.index().functions[&line.function_id]],
+                function: profile
+                    .index()
+                    .functions
+                    .place(line.function_id)
+                    .map(|place| &profile.message().function[place]),
             })
         })
+    }
+
+    /// Where the locations of the stack are in their list, leaf first.
+    #[cfg(feature = "reader")]
+    pub(crate) fn locations(&self) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
+        let ids = &self.profile.index().locations;
+        self.sample.location_id.iter().map(|&id| ids.at(id))
+    }
+
+    /// The values, one for each sample type.
+    #[must_use]
+    pub fn values(&self) -> &'a [i64] {
+        &self.sample.value
     }
 
     /// The text of the label `key`; `None` if the sample has no such label, or one
@@ -140,26 +158,28 @@ pub struct FrameView<'a> {
     profile: &'a Profile,
     location: &'a proto::Location,
     line: &'a proto::Line,
-    function: &'a proto::Function,
+    function: Option<&'a proto::Function>,
 }
 
 impl<'a> FrameView<'a> {
-    /// The function's name, for people.
+    /// The function's name, for people; empty if it is not known.
     #[must_use]
     pub fn function(&self) -> &'a str {
-        self.profile.text(self.function.name)
+        self.function
+            .map_or("", |function| self.profile.text(function.name))
     }
 
-    /// The function's name, for the linker.
+    /// The function's name, for the linker; empty if it is not known.
     #[must_use]
     pub fn system_name(&self) -> &'a str {
-        self.profile.text(self.function.system_name)
+        self.function
+            .map_or("", |function| self.profile.text(function.system_name))
     }
 
     /// The source file, if known.
     #[must_use]
     pub fn file(&self) -> Option<&'a str> {
-        known(self.profile.text(self.function.filename))
+        known(self.profile.text(self.function?.filename))
     }
 
     /// The line in the source file, from 1, if known.
@@ -177,11 +197,11 @@ impl<'a> FrameView<'a> {
     /// The mapping that the address lies in, if it lies in one.
     #[must_use]
     pub fn mapping(&self) -> Option<MappingView<'a>> {
-        let place = *self
+        let place = self
             .profile
             .index()
             .mappings
-            .get(&self.location.mapping_id)?;
+            .place(self.location.mapping_id)?;
         Some(MappingView {
             profile: self.profile,
             mapping: &self.profile.message().mapping[place],

@@ -1,0 +1,80 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use regex::Regex;
+use tachograph_profile::reader::{Matcher, Selection};
+
+use crate::{list, top};
+
+/// See what a CPU flight recorder left, and any profile in the pprof format.
+///
+/// Exit status: 0; 1 if something was found wrong, such as a file that cannot be read;
+/// 2 for a command line that cannot be meant.
+#[derive(Debug, Parser)]
+#[command(name = "tachograph", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+    Top(top::Args),
+}
+
+/// Which profiles are read.
+#[derive(Debug, Args)]
+pub(crate) struct Inputs {
+    /// Profiles, and directories with profiles; many are added up. `-` is standard input
+    #[arg(value_name = "FILE or DIR", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The sample type to show, such as `cpu` or `inuse_space` [default: as the profile says]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) value: Option<String>,
+}
+
+/// Which samples are looked at.
+#[derive(Debug, Args)]
+pub(crate) struct Selecting {
+    /// Only samples of this task
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task: Option<String>,
+    /// Only samples of this thread
+    #[arg(long, value_name = "NAME")]
+    pub(crate) thread: Option<String>,
+    /// Only samples with a function, source file or binary on the stack that matches
+    #[arg(long, value_name = "RE")]
+    pub(crate) focus: Option<Regex>,
+    /// No samples with a function, source file or binary on the stack that matches
+    #[arg(long, value_name = "RE")]
+    pub(crate) ignore: Option<Regex>,
+}
+
+impl Selecting {
+    pub(crate) fn selection(&self) -> Selection {
+        let matcher = |regex: &Option<Regex>| {
+            let regex = regex.clone()?;
+            Some(Box::new(move |text: &str| regex.is_match(text)) as Matcher)
+        };
+        let label = |key: &str, text: &Option<String>| Some((key.to_owned(), text.clone()?));
+        Selection {
+            labels: [label("task", &self.task), label("thread", &self.thread)]
+                .into_iter()
+                .flatten()
+                .collect(),
+            focus: matcher(&self.focus),
+            ignore: matcher(&self.ignore),
+        }
+    }
+}
+
+/// How functions are named.
+#[derive(Debug, Args)]
+pub(crate) struct Naming {
+    /// Function names in full length, with hashes and generics
+    #[arg(long)]
+    pub(crate) full_names: bool,
+}

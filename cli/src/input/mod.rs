@@ -1,0 +1,101 @@
+//! From paths to profiles. Nothing in a file is trusted, and a bad one is one line.
+
+mod capture;
+mod file;
+
+pub(crate) use capture::{Capture, captures};
+pub(crate) use file::profile;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tachograph_profile::Profile;
+use tachograph_profile::reader::ValueKind;
+
+use crate::error::{Error, Result, chain};
+use crate::output::Output;
+
+/// How the names of profiles end: ours, and what others call theirs.
+const ENDINGS: [&str; 4] = [".pprof", ".pb.gz", ".pb", ".prof"];
+
+/// The files that `paths` stand for: those named, and the profiles in the directories
+/// that are named, by name.
+///
+/// Complains about a path that is not there, or a directory without any profile.
+pub(crate) fn files(paths: &[PathBuf], output: &mut Output) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        match profiles_in(path) {
+            Ok(found) if found.is_empty() => output.complain(format!(
+                "{}: no profile in this directory; their names end in {}",
+                path.display(),
+                ENDINGS.join(", ")
+            )),
+            Ok(found) => files.extend(found),
+            Err(error) => output.complain(format!("{}: {error}", path.display())),
+        }
+    }
+    files
+}
+
+fn profiles_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_profile = ENDINGS
+            .iter()
+            .any(|ending| name.as_encoded_bytes().ends_with(ending.as_bytes()));
+        // Nobody named it: a pipe would be waited for, and a link leads elsewhere.
+        if is_profile && entry.file_type()?.is_file() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads all profiles that `paths` stand for, and hands them to `each`, one at a
+/// time. Complains about those that cannot be read or that `each` refuses; the others still count.
+///
+/// # Errors
+///
+/// If none is left.
+pub(crate) fn for_each_profile(
+    paths: &[PathBuf],
+    output: &mut Output,
+    mut each: impl FnMut(&Path, Profile) -> std::result::Result<(), String>,
+) -> Result<usize> {
+    let mut count = 0;
+    let files = files(paths, output);
+    for path in &files {
+        match profile(path).and_then(|profile| each(path, profile)) {
+            Ok(()) => count += 1,
+            Err(problem) => output.complain(format!("{}: {problem}", path.display())),
+        }
+    }
+    if count == 0 {
+        return Err(Error::Finding("no profile could be read".to_owned()));
+    }
+    Ok(count)
+}
+
+/// Where the values asked for are in the samples of `profile`: those of the sample
+/// type `wanted`, or of the one that the first profile wants to be shown. `kind` is what the
+/// profiles before it had.
+pub(crate) fn value_place(
+    kind: &mut Option<ValueKind>,
+    wanted: Option<&str>,
+    profile: &Profile,
+) -> std::result::Result<usize, String> {
+    let own = match wanted {
+        Some(name) => ValueKind::named(name, profile).map_err(|it| chain(&it))?,
+        None => ValueKind::default_of(profile).ok_or("the profile has no sample types")?,
+    };
+    let kind = kind.get_or_insert(own);
+    kind.place_in(profile).map_err(|it| chain(&it))
+}

@@ -1,0 +1,127 @@
+//! Names of functions, for people.
+
+use tachograph_profile::reader::Frame;
+
+/// Generic arguments longer than this are left out of a shortened name.
+const GENERICS_MAX: usize = 16;
+
+/// How a frame is called: by its function, with file and line if they were asked
+/// for; without a name by its binary.
+pub(crate) fn name(frame: &Frame, full: bool) -> String {
+    let mut name = if !frame.name.is_empty() {
+        match full {
+            true => demangled(&frame.name, true),
+            false => short(&demangled(&frame.name, false)),
+        }
+    } else if !frame.module.is_empty() {
+        let file = frame.module.rsplit('/').next().unwrap_or_default();
+        format!("[{file}]")
+    } else {
+        "[unknown]".to_owned()
+    };
+    if frame.line != 0 {
+        name.push_str(&format!(" {}:{}", frame.file, frame.line));
+    } else if !frame.file.is_empty() {
+        name.push_str(&format!(" {}", frame.file));
+    }
+    name
+}
+
+/// Others leave names as the linker has them, or with the hash that makes them unique.
+fn demangled(name: &str, with_hash: bool) -> String {
+    match rustc_demangle::try_demangle(name) {
+        Ok(readable) if with_hash => readable.to_string(),
+        Ok(readable) => format!("{readable:#}"),
+        Err(_) => name.to_owned(),
+    }
+}
+
+/// The name without its hash and without long generic arguments.
+fn short(name: &str) -> String {
+    let name = without_hash(name);
+    let mut short = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(open) = rest.find('<') {
+        let (before, from) = rest.split_at(open);
+        short.push_str(before);
+        let Some(len) = bracketed(from) else {
+            short.push_str(from);
+            return short;
+        };
+        let (inside, after) = from.split_at(len);
+        // `<T as Trait>::method` begins with what names it, and is kept.
+        let is_qualified =
+            !before.ends_with(|it: char| it.is_alphanumeric() || it == '_' || it == ':');
+        if is_qualified {
+            short.push('<');
+            short.push_str(&self::short(&inside[1..len - 1]));
+            short.push('>');
+        } else if inside.len() > GENERICS_MAX {
+            short.push_str("<…>");
+        } else {
+            short.push_str(inside);
+        }
+        rest = after;
+    }
+    short.push_str(rest);
+    short
+}
+
+/// How long the bracketed part is that `text` begins with. Arrows close nothing.
+fn bracketed(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    for (place, character) in text.char_indices() {
+        match character {
+            '<' => depth += 1,
+            '>' if before != '-' && before != '=' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(place + 1);
+                }
+            }
+            _ => {}
+        }
+        before = character;
+    }
+    None
+}
+
+/// Older manglings end in `::h` and 16 hexadecimal digits.
+fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((path, hash)) if hash.len() == 16 && hash.bytes().all(|it| it.is_ascii_hexdigit()) => {
+            path
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_and_long_generics_are_left_out() {
+        for (long, expected) in [
+            ("demo::f::h0123456789abcdef", "demo::f"),
+            ("_ZN4demo5outer17h0123456789abcdefE", "demo::outer"),
+            ("Vec<u8>::push", "Vec<u8>::push"),
+            (
+                "core::iter::Map<core::slice::Iter<alloc::string::String>, F>::next",
+                "core::iter::Map<…>::next",
+            ),
+            (
+                "<alloc::vec::Vec<alloc::string::String> as core::ops::Drop>::drop",
+                "<alloc::vec::Vec<…> as core::ops::Drop>::drop",
+            ),
+            ("call::<fn(usize) -> alloc::string::String>", "call::<…>"),
+            ("operator<<", "operator<<"),
+            ("a->b", "a->b"),
+            ("runtime.mallocgc", "runtime.mallocgc"),
+            ("", ""),
+        ] {
+            assert_eq!(short(&demangled(long, false)), expected);
+        }
+    }
+}
