@@ -26,7 +26,7 @@ pub(crate) struct LockedDirectory {
 impl LockedDirectory {
     /// Locks `directory`, which was opened at `path`.
     pub(crate) fn lock(directory: File, path: &Path) -> Result<Self, Error> {
-        match sys::try_lock(directory.as_fd()) {
+        match sys::try_lock(&directory) {
             Ok(()) => Ok(Self {
                 directory,
                 process: std::process::id(),
@@ -77,7 +77,7 @@ impl LockedDirectory {
     pub(crate) fn release(&self) {
         if self.is_own_process() && self.is_held.swap(false, Ordering::AcqRel) {
             // There is nobody to tell, and the descriptor is closed soon.
-            let _ = sys::unlock(self.directory.as_fd());
+            let _ = sys::unlock(&self.directory);
         }
     }
 }

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags, Stat};
+use fs4::{FileExt, TryLockError};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, Result, retry_on_intr};
 use rustix::process::{Resource, Uid};
 
@@ -214,17 +215,25 @@ pub(crate) fn bytes_free(file: BorrowedFd<'_>) -> Result<Option<u64>> {
 
 /// Locks a directory, or fails with [`Errno::WOULDBLOCK`] if another open file
 /// has it locked.
-pub(crate) fn try_lock(directory: BorrowedFd<'_>) -> Result<()> {
-    again(Call::on(Operation::Lock, directory), || {
-        rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
+pub(crate) fn try_lock(directory: &File) -> Result<()> {
+    again(Call::on(Operation::Lock, directory.as_fd()), || {
+        FileExt::try_lock(directory).map_err(|error| match error {
+            TryLockError::WouldBlock => Errno::WOULDBLOCK,
+            TryLockError::Error(error) => errno_of(&error),
+        })
     })
 }
 
 /// Unlocks a directory, for all who share its open file.
-pub(crate) fn unlock(directory: BorrowedFd<'_>) -> Result<()> {
-    again(Call::on(Operation::Unlock, directory), || {
-        rustix::fs::flock(directory, FlockOperation::Unlock)
+pub(crate) fn unlock(directory: &File) -> Result<()> {
+    again(Call::on(Operation::Unlock, directory.as_fd()), || {
+        FileExt::unlock(directory).map_err(|error| errno_of(&error))
     })
+}
+
+/// What the system said; [`Errno::IO`] if the error is not the system's.
+fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 /// As whom this process acts.
