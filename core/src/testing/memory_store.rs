@@ -29,6 +29,20 @@ enum Entry {
     Other,
 }
 
+impl Contents {
+    fn usage(&self) -> Usage {
+        let bytes = self.entries.values().map(|entry| match entry {
+            Entry::File(bytes) => bytes.len() as u64,
+            Entry::Other => 0,
+        });
+        Usage {
+            entries: self.entries.len() as u64,
+            bytes: bytes.sum(),
+            bytes_free: self.bytes_free,
+        }
+    }
+}
+
 impl MemoryDirectory {
     /// An empty directory.
     pub fn new() -> Self {
@@ -68,6 +82,11 @@ impl MemoryDirectory {
     /// The names of all entries, sorted.
     pub fn names(&self) -> Vec<String> {
         self.contents().entries.keys().cloned().collect()
+    }
+
+    /// What stands there, as anybody may count it.
+    pub fn usage(&self) -> Usage {
+        self.contents().usage()
     }
 
     /// Says how much room is left.
@@ -209,16 +228,7 @@ impl Store for MemoryStore {
     }
 
     fn usage(&self, _entries_enough: u64) -> Result<Usage, Error> {
-        let contents = self.handle.held()?;
-        let bytes = contents.entries.values().map(|entry| match entry {
-            Entry::File(bytes) => bytes.len() as u64,
-            Entry::Other => 0,
-        });
-        Ok(Usage {
-            entries: contents.entries.len() as u64,
-            bytes: bytes.sum(),
-            bytes_free: contents.bytes_free,
-        })
+        Ok(self.handle.held()?.usage())
     }
 
     fn stage(&self, name: CaptureName) -> Result<Box<dyn StagedCapture>, Error> {

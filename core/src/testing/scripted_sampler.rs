@@ -158,10 +158,11 @@ impl Samples for ScriptedSamples {
         let samples = u64::try_from(span.duration.as_millis() / 10).unwrap_or(u64::MAX);
         let line = format!("{samples} samples\n");
         profile.write_all(line.as_bytes()).map_err(failed)?;
-        let padding = self.script.profile_bytes.load(Ordering::Relaxed);
-        for _ in line.len() as u64..padding {
-            profile.write_all(b".").map_err(failed)?;
-        }
+        let bytes = self.script.profile_bytes.load(Ordering::Relaxed);
+        let padding = (line.len() as u64..bytes).map(|_| b'.');
+        profile
+            .write_all(&padding.collect::<Vec<u8>>())
+            .map_err(failed)?;
         Ok(Truth {
             samples,
             lost: 0,
