@@ -27,7 +27,9 @@ pub enum Event {
 pub enum Outcome {
     /// It stands in the store.
     Saved,
-    /// It was given up at [`Action::Abandon`], before sampling began.
+    /// It was given up before sampling began: at [`Action::Abandon`], or since
+    /// somebody asked to stop or the deadline passed after
+    /// [`Action::StartSampling`].
     Abandoned,
     /// Somebody else in this process was profiling.
     Busy,
@@ -124,8 +126,10 @@ pub enum EndCause {
 #[derive(Clone, Debug)]
 pub struct Schedule {
     policy: Policy,
-    deadline: Instant,
-    wall_deadline: SystemTime,
+    deadline: Deadline,
+    /// Whether it was seen to have passed: a wall clock that is set back
+    /// afterwards opens no window again.
+    deadline_seen: bool,
     cooldown_ends: Instant,
     tick: Tick,
     owed: bool,
@@ -133,6 +137,20 @@ pub struct Schedule {
     /// Since when no capture runs.
     idle_since: Instant,
     stop_asked: bool,
+}
+
+/// When a window closes, by each clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    monotonic: Instant,
+    wall: SystemTime,
+}
+
+impl Deadline {
+    /// Whether either clock has reached it.
+    pub fn has_passed(self, now: Now) -> bool {
+        now.monotonic >= self.monotonic || now.wall >= self.wall
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -178,8 +196,11 @@ impl Schedule {
             .saturating_add(policy.cooldown());
         Self {
             policy,
-            deadline: now.monotonic.saturating_add(window.remaining(now.wall)),
-            wall_deadline: window.end(),
+            deadline: Deadline {
+                monotonic: now.monotonic.saturating_add(window.remaining(now.wall)),
+                wall: window.end(),
+            },
+            deadline_seen: false,
             cooldown_ends: now.monotonic.saturating_add(cooldown_left),
             tick: Tick {
                 due: first_tick,
@@ -190,6 +211,13 @@ impl Schedule {
             idle_since: now.monotonic,
             stop_asked: false,
         }
+    }
+
+    /// When it ends recording. Work that is handed over at
+    /// [`Action::StartSampling`] may wait for a thread, and asks again whether
+    /// this has passed before it starts the sampler.
+    pub fn deadline(&self) -> Deadline {
+        self.deadline
     }
 
     /// Takes one event and says what to do.
@@ -203,9 +231,10 @@ impl Schedule {
             }
             Event::Wake | Event::Request(_) | Event::Prepared | Event::Sampling => {}
         }
+        self.deadline_seen |= self.deadline.has_passed(now);
         let end = if self.stop_asked {
             Some(EndCause::Stopped)
-        } else if now.monotonic >= self.deadline || now.wall >= self.wall_deadline {
+        } else if self.deadline_seen {
             Some(EndCause::Deadline)
         } else {
             None
@@ -244,7 +273,7 @@ impl Schedule {
                 self.begin(now, Reason::Requested(name))
             };
         }
-        let mut until = self.tick.due.min(self.deadline);
+        let mut until = self.tick.due.min(self.deadline.monotonic);
         if self.owed {
             until = until.min(self.cooldown_ends);
         }
@@ -288,7 +317,7 @@ impl Schedule {
         }
         Action::KeepSampling {
             until: until
-                .min(self.deadline)
+                .min(self.deadline.monotonic)
                 .min(now.saturating_add(WALL_CHECK_EVERY)),
         }
     }
@@ -297,7 +326,12 @@ impl Schedule {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         self.idle_since = now;
         match outcome {
-            Outcome::Saved | Outcome::Abandoned => None,
+            Outcome::Saved => None,
+            Outcome::Abandoned => {
+                // If nobody asked to stop, whoever gave it up saw this.
+                self.deadline_seen = true;
+                None
+            }
             Outcome::Busy => {
                 let was_periodic = matches!(
                     phase,
@@ -441,6 +475,38 @@ mod tests {
         assert_eq!(schedule.step(stepped, Event::Wake), Action::FinishSampling);
         assert_eq!(
             schedule.step(stepped, Event::Over(Outcome::Saved)),
+            Action::End(EndCause::Deadline)
+        );
+    }
+
+    #[test]
+    fn a_deadline_that_was_seen_stays_even_if_the_wall_clock_is_set_back() {
+        let past = |elapsed| Now {
+            wall: WALL + 60 * MINUTE,
+            ..at(elapsed)
+        };
+        let second = Duration::from_secs(1);
+        let mut sampling = schedule(60 * MINUTE, None);
+        sampling.step(at(Duration::ZERO), Event::Wake);
+        sampling.step(at(Duration::ZERO), Event::Prepared);
+        sampling.step(at(Duration::ZERO), Event::Sampling);
+        assert_eq!(
+            sampling.step(past(second), Event::Wake),
+            Action::FinishSampling
+        );
+        assert_eq!(
+            sampling.step(at(2 * second), Event::Over(Outcome::Saved)),
+            Action::End(EndCause::Deadline)
+        );
+
+        let mut prepared = schedule(60 * MINUTE, None);
+        prepared.step(at(Duration::ZERO), Event::Wake);
+        assert_eq!(
+            prepared.step(past(second), Event::Prepared),
+            Action::Abandon
+        );
+        assert_eq!(
+            prepared.step(at(2 * second), Event::Over(Outcome::Abandoned)),
             Action::End(EndCause::Deadline)
         );
     }

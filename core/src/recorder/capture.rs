@@ -17,7 +17,7 @@ use crate::schedule::{Action, Event};
 use crate::store::CaptureName;
 use crate::{
     CappedWriter, Error, ErrorKind, Exhausted, Now, Reason, Requests, Session, Sidecar,
-    SidecarExecutable, SidecarSampler, Snapshot, Span, Truth,
+    SidecarExecutable, SidecarSampler, Snapshot, Span, Truth, clock,
 };
 
 /// How long all snapshot sources together may take.
@@ -73,13 +73,13 @@ impl Recording {
             staged.discard().await?;
             return Err(NotSaved::Abandoned);
         }
-        let sampler = Arc::clone(&self.parts.sampler);
         let frequency_hz = self.parts.policy.frequency_hz();
-        let session = match ground
-            .run_guarded(move |_| sampler.start(frequency_hz))
-            .await
-        {
-            Ok(session) => session,
+        let session = match self.start_sampler(frequency_hz).await {
+            Ok(Some(session)) => session,
+            Ok(None) => {
+                staged.discard().await?;
+                return Err(NotSaved::Abandoned);
+            }
             Err(error) if error.kind() == ErrorKind::Busy => {
                 staged.discard().await?;
                 return Err(NotSaved::Busy(error));
@@ -147,6 +147,29 @@ impl Recording {
             "capture saved"
         );
         Ok(())
+    }
+
+    /// Starts the sampler, unless recording is over by the time there is a
+    /// thread for that.
+    async fn start_sampler(
+        &self,
+        frequency_hz: u32,
+    ) -> Result<Option<Guarded<Box<dyn Session>>>, Error> {
+        let sampler = Arc::clone(&self.parts.sampler);
+        let clock = Arc::clone(&self.parts.clock);
+        let shared = Arc::clone(&self.parts.shared);
+        let deadline = self.schedule.deadline();
+        let ground = Arc::clone(&self.parts.ground);
+        let guard = Arc::clone(&ground);
+        ground
+            .run(move |_| {
+                if shared.is_stop_asked() || deadline.has_passed(clock::read(&*clock)) {
+                    return Ok(None);
+                }
+                let session = sampler.start(frequency_hz)?;
+                Ok(Some(Guarded::new(session, guard)))
+            })
+            .await
     }
 
     /// Lets the session sample until the schedule says that it is enough.

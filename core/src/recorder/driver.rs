@@ -127,7 +127,7 @@ impl Loop {
 /// A recorder on its way.
 pub(super) struct Recording {
     pub(super) parts: Loop,
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     /// The times of the last step.
     now: Now,
     /// The requests dropped until the start of the last capture.

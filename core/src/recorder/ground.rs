@@ -71,10 +71,7 @@ impl Ground {
         let ground = Arc::clone(self);
         self.run(move |store| {
             let value = work(store)?;
-            Ok(Guarded {
-                value: Some(value),
-                ground,
-            })
+            Ok(Guarded::new(value, ground))
         })
         .await
     }
@@ -130,6 +127,13 @@ pub(super) struct Guarded<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> Guarded<T> {
+    pub(super) fn new(value: T, ground: Arc<Ground>) -> Self {
+        Self {
+            value: Some(value),
+            ground,
+        }
+    }
+
     /// The value itself, for offloaded work.
     pub(super) fn into_inner(mut self) -> T {
         match self.value.take() {

@@ -11,7 +11,7 @@ use tachograph_core::testing::{
 };
 use tachograph_core::{
     Application, Clock, End, ErrorKind, Exhausted, Limits, Policy, Reason, Recorder, Requests,
-    State,
+    State, Window,
 };
 
 #[test]
@@ -491,4 +491,47 @@ fn a_store_that_panics_when_closed_does_not_keep_anybody_waiting() {
     let (recorder, mut simulation) = bench.start(bench.parts_on(store, InlineOffload));
     assert!(simulation.run_to_end(recorder.stop()));
     assert_eq!(end(&recorder), End::Stopped);
+}
+
+#[test]
+fn a_sampler_that_waited_for_a_thread_does_not_start_after_the_end() {
+    // 2 s each: recover, count, stage. The sampler would start at 8 s.
+    let slow = Duration::from_secs(2);
+    let over = Duration::from_secs(7);
+    let prepare = |window: Duration| {
+        let bench = Bench::new();
+        let offload = DelayedOffload::new(bench.clock.clone(), slow);
+        let mut parts = bench.parts_on(bench.store(), offload);
+        parts.window = Window::until(wall() + window, wall())
+            .expect("within 72 h")
+            .expect("ahead");
+        let (recorder, simulation) = bench.start(parts);
+        (bench, recorder, simulation)
+    };
+    let nothing_was_sampled = |bench: &Bench| {
+        assert_eq!(bench.sampler.starts(), 0);
+        assert!(bench.directory.names().is_empty());
+        assert!(!bench.directory.is_held());
+    };
+
+    let (bench, recorder, mut simulation) = prepare(over);
+    simulation.run_until(at(MINUTE));
+    assert_eq!(end(&recorder), End::Deadline);
+    nothing_was_sampled(&bench);
+
+    // The machine sleeps meanwhile, and the wall clock is set back at once.
+    let (bench, recorder, mut simulation) = prepare(60 * MINUTE);
+    simulation.run_until(at(over));
+    bench.clock.suspend(60 * MINUTE);
+    simulation.run_until(at(over + slow));
+    bench.clock.set_wall(wall());
+    simulation.run_until(at(MINUTE));
+    assert_eq!(end(&recorder), End::Deadline);
+    nothing_was_sampled(&bench);
+
+    let (bench, recorder, mut simulation) = prepare(60 * MINUTE);
+    simulation.run_until(at(over));
+    assert!(simulation.run_to_end(recorder.stop()));
+    assert_eq!(end(&recorder), End::Stopped);
+    nothing_was_sampled(&bench);
 }
