@@ -7,13 +7,11 @@
 
 use std::ops::Range;
 
-use framehop::{
-    ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module as UnwindModule, Unwinder,
-    UnwinderNative,
-};
+use framehop::{ExplicitModuleSectionInfo, Module as UnwindModule, Unwinder};
 use tachograph_profile::{LoadedModules, Module, Segment};
 
 use super::elf::{self, Bytes, Changes, Object};
+use super::machine::{Machine, Native};
 
 /// Addresses in user space have fewer bits.
 const ADDRESS_BITS: u32 = 48;
@@ -38,7 +36,7 @@ impl Frame {
     }
 }
 
-type Unwinding = UnwinderNative<Bytes, MayAllocateDuringUnwind>;
+type Unwinding = <Native as Machine>::Unwinder;
 
 /// A module and whether its addresses still mean it.
 #[derive(Debug)]
@@ -216,7 +214,11 @@ fn moved(module: &Module, start: u64) -> (Module, u64, u64) {
     (there, shift, end.next_multiple_of(1 << 20))
 }
 
-fn unwind_module(module: &Module, segment: &Segment, objects: &[Object]) -> UnwindModule<Bytes> {
+pub(crate) fn unwind_module(
+    module: &Module,
+    segment: &Segment,
+    objects: &[Object],
+) -> UnwindModule<Bytes> {
     let range = segment.start..segment.end;
     let object = objects.iter().find(|object| {
         object

@@ -1,7 +1,8 @@
 //! From the copy of a stack to its frames.
 
-use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
+use framehop::{FrameAddress, Unwinder};
 
+use super::machine::{Machine, Native};
 use super::modules::{Frame, Modules};
 use super::ring::{Header, Registers};
 
@@ -20,19 +21,12 @@ pub(crate) enum End {
 }
 
 /// Walks stacks, with what it learnt from earlier ones.
-pub(crate) struct Walker {
-    cache: CacheNative<MayAllocateDuringUnwind>,
+pub(crate) struct Walker<M: Machine = Native> {
+    cache: <M::Unwinder as Unwinder>::Cache,
     frames: Vec<Frame>,
 }
 
 impl Walker {
-    pub(crate) fn new() -> Self {
-        Self {
-            cache: CacheNative::new(),
-            frames: Vec::new(),
-        }
-    }
-
     /// The frames of a stack, leaf first; all but the leaf are return
     /// addresses. `room` is how many bytes a copy can have.
     pub(crate) fn walk(
@@ -42,8 +36,40 @@ impl Walker {
         stack: &[u8],
         room: usize,
     ) -> (&[Frame], End) {
-        self.frames.clear();
-        let bottom = header.registers.stack;
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        let end = self.each(
+            modules.unwinder(),
+            &header.registers,
+            stack,
+            room,
+            |address| {
+                frames.push(modules.frame(address));
+            },
+        );
+        self.frames = frames;
+        (&self.frames, end)
+    }
+}
+
+impl<M: Machine> Walker<M> {
+    pub(crate) fn new() -> Self {
+        Self {
+            cache: Default::default(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Hands the addresses of [`walk`](Walker::walk) to `found`.
+    fn each(
+        &mut self,
+        unwinder: &M::Unwinder,
+        registers: &Registers,
+        stack: &[u8],
+        room: usize,
+        mut found: impl FnMut(u64),
+    ) -> End {
+        let bottom = registers.stack;
         let mut beyond = false;
         let mut read = |address: u64| {
             let word = address
@@ -58,26 +84,26 @@ impl Walker {
                 }
             }
         };
-        let mut walk = modules.unwinder().iter_frames(
-            header.registers.instruction,
-            native(&header.registers),
-            &mut self.cache,
-            &mut read,
-        );
+        let first = M::registers(registers, unwinder);
+        let mut walk =
+            unwinder.iter_frames(registers.instruction, first, &mut self.cache, &mut read);
+        let mut depth = 0;
         let end = loop {
             match walk.next() {
-                Ok(Some(_)) if self.frames.len() == DEPTH_MAX => break End::Cut,
-                Ok(Some(frame)) => self.frames.push(modules.frame(address(frame))),
+                Ok(Some(_)) if depth == DEPTH_MAX => break End::Cut,
+                Ok(Some(frame)) => {
+                    depth += 1;
+                    found(address(frame));
+                }
                 Ok(None) => break End::Root,
                 Err(_) => break End::Broken,
             }
         };
         let was_full = stack.len() >= room;
-        let end = match end {
+        match end {
             End::Broken if beyond && was_full => End::Cut,
             end => end,
-        };
-        (&self.frames, end)
+        }
     }
 }
 
@@ -88,12 +114,5 @@ fn address(frame: FrameAddress) -> u64 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn native(registers: &Registers) -> UnwindRegsNative {
-    UnwindRegsNative::new(registers.instruction, registers.stack, registers.frame)
-}
-
-#[cfg(target_arch = "aarch64")]
-fn native(registers: &Registers) -> UnwindRegsNative {
-    UnwindRegsNative::new(registers.link, registers.stack, registers.frame)
-}
+#[cfg(test)]
+mod recorded;
