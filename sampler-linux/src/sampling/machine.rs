@@ -47,14 +47,28 @@ impl Machine for X86_64 {
 #[cfg(any(target_arch = "aarch64", test))]
 pub(crate) struct Aarch64;
 
+/// An address near the end of the smallest user space that Linux has on
+/// aarch64, which is one of 39 bits.
+#[cfg(any(target_arch = "aarch64", test))]
+const ADDRESS_NEAR_END_MIN: u64 = 1 << 38;
+
 #[cfg(any(target_arch = "aarch64", test))]
 impl Machine for Aarch64 {
     type Unwinder = framehop::aarch64::UnwinderAarch64<Bytes, MayAllocateDuringUnwind>;
 
+    /// Functions may sign their return address, in the bits that no address
+    /// has. How many addresses have is up to the kernel, which loads the
+    /// dynamic linker and the vDSO near the end of what there is.
     fn registers(
         registers: &Registers,
-        _unwinder: &Self::Unwinder,
+        unwinder: &Self::Unwinder,
     ) -> framehop::aarch64::UnwindRegsAarch64 {
-        framehop::aarch64::UnwindRegsAarch64::new(registers.link, registers.stack, registers.frame)
+        let near_end = unwinder.max_known_code_address().max(ADDRESS_NEAR_END_MIN);
+        framehop::aarch64::UnwindRegsAarch64::new_with_ptr_auth_mask(
+            framehop::aarch64::PtrAuthMask::from_max_known_address(near_end),
+            registers.link,
+            registers.stack,
+            registers.frame,
+        )
     }
 }

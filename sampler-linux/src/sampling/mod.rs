@@ -6,9 +6,9 @@
 //! says) lets the [`handler`] run. It writes to
 //! the [`ring`] what it finds in the [`context`], the [`table`] of threads and
 //! the [`registry`] of labels. The drain reads that, walks the stack ([`unwind`],
-//! for its [`machine`], with the tables that [`elf`] finds for the [`modules`])
-//! and counts it in a [`tree`], which [`encode`] turns into a profile with a word
-//! on its [`coverage`].
+//! for its [`machine`], with the tables that [`elf`] finds for the [`modules`] and
+//! [`signing`] makes readable) and counts it in a [`tree`], which [`encode`]
+//! turns into a profile with a word on its [`coverage`].
 
 mod capture;
 mod context;
@@ -28,6 +28,7 @@ mod registry;
 mod ring;
 mod session;
 mod signal;
+mod signing;
 mod slots;
 mod stacks;
 mod sync;

@@ -14,9 +14,11 @@ use tachograph_profile::{Module, Segment};
 use super::super::elf::{Bytes, Object, Tables};
 use super::super::machine::{Aarch64, Machine};
 use super::super::modules::unwind_module;
+use super::super::signing;
 use super::*;
 
 const PLAIN: &str = include_str!("../../../tests/recorded/aarch64.stacks");
+const SIGNED: &str = include_str!("../../../tests/recorded/aarch64-signed.stacks");
 
 /// How much of a stack was recorded, at most.
 const ROOM: usize = 4096;
@@ -80,6 +82,7 @@ impl Recorded {
             frames.resize(frames.len().max(end), 0);
             frames[offset..end].copy_from_slice(entry);
         }
+        let frames = signing::blanked(&frames).unwrap_or(frames);
         Tables {
             header_range: self.header_start..self.header_start + header.len() as u64,
             header: Bytes::Copied(header.into()),
@@ -94,10 +97,11 @@ impl Recorded {
             end: self.bias + self.code.end,
             file_offset: 0,
         };
+        let code = segment.start..segment.end;
         let object = Object {
             bias: self.bias,
             base: 0,
-            code: vec![segment.start..segment.end],
+            code: Vec::from([code]),
             tables: Some(self.tables()),
         };
         let module = Module::new(self.name, self.bias, [segment]);
@@ -294,4 +298,14 @@ fn a_stack_is_cut_where_its_copy_was_full_and_broken_where_it_was_not() {
     assert_eq!(found, stack.unwound[..found.len()]);
     let (again, end) = recording.walk("more_than_is_copied", ROOM + 1);
     assert_eq!((again, end), (found, End::Broken));
+}
+
+#[test]
+fn signed_return_addresses_are_addresses() {
+    let recording = Recording::parse(SIGNED);
+    // The program's functions sign, the C library's do not.
+    let signed = |address: &u64| address >> 48 != 0;
+    let chain = frame_pointer_chain(recording.stack("a_leaf"));
+    assert!(chain.iter().any(signed), "{chain:x?}");
+    assert_all_whole(&recording);
 }
