@@ -101,21 +101,18 @@ fn enter<'a>(
 
 /// Gives a directory that was just made what the umask took from it.
 ///
-/// This goes by name, before the directory is opened: without its permissions
-/// its owner cannot open it. So nothing is touched but what looks like a
-/// private directory of this user from which something was taken. What is
-/// opened next follows no symlink and is judged, whatever this did.
+/// This comes before the directory is opened: without its permissions its owner
+/// cannot open it. So nothing is touched but what looks like a private directory
+/// of this user from which something was taken, and nothing through a symlink.
+/// What is opened next is judged, whatever this did.
 fn restore_mode(parent: &File, name: &Path) -> rustix::io::Result<()> {
-    let made = sys::stat_entry(parent.as_fd(), name)?;
-    let found = permissions(&made);
-    if FileType::from_raw_mode(made.st_mode).is_dir()
-        && sys::is_owned(&made)
-        && found != sys::DIRECTORY_MODE
-        && sys::DIRECTORY_MODE.contains(found)
-    {
-        sys::set_directory_mode_followed(parent.as_fd(), name)?;
-    }
-    Ok(())
+    sys::set_directory_mode_if(parent.as_fd(), name, |made| {
+        let found = permissions(made);
+        FileType::from_raw_mode(made.st_mode).is_dir()
+            && sys::is_owned(made)
+            && found != sys::DIRECTORY_MODE
+            && sys::DIRECTORY_MODE.contains(found)
+    })
 }
 
 fn permissions(stat: &Stat) -> Mode {
@@ -242,5 +239,27 @@ mod tests {
         fs::write(&at, "").expect("write");
         set_mode(0o400);
         assert_eq!(restored(), 0o400);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_directory_before_its_mode_is_set_keeps_its_own() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let parent = File::open(temporary.path()).expect("it exists");
+        let [made, moved, victim] = ["made", "moved", "victim"].map(|it| temporary.path().join(it));
+        let mode = |at: &Path| fs::metadata(at).expect("it exists").permissions().mode() & 0o7777;
+        for directory in [&made, &victim] {
+            fs::create_dir(directory).expect("create");
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o500)).expect("set");
+        }
+        sys::set_directory_mode_if(parent.as_fd(), Path::new("made"), |_| {
+            fs::rename(&made, &moved).expect("rename");
+            symlink(&victim, &made).expect("symlink");
+            true
+        })
+        .expect("it exists");
+        assert_eq!(mode(&victim), 0o500);
+        if cfg!(target_os = "linux") {
+            assert_eq!(mode(&moved), 0o700);
+        }
     }
 }

@@ -53,12 +53,50 @@ pub(crate) fn make_directory(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
     })
 }
 
-/// Sets the mode of a directory, through symlinks if need be: not every system
-/// can do this by name without following.
-pub(crate) fn set_directory_mode_followed(at: BorrowedFd<'_>, name: &Path) -> Result<()> {
-    again(Call::at(Operation::SetModeOfEntry, at, name), || {
-        rustix::fs::chmodat(at, name, DIRECTORY_MODE, AtFlags::empty())
-    })
+/// Sets the mode of the directory at `name`, which this user need not have
+/// permission to open, if it is due by what it is. A symlink is left, and so is
+/// what it leads to.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn set_directory_mode_if(
+    at: BorrowedFd<'_>,
+    name: &Path,
+    is_due: impl Fn(&Stat) -> bool,
+) -> Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = again(Call::at(Operation::OpenDirectory, at, name), || {
+        rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
+    });
+    let found = match found {
+        Err(Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+        found => found?,
+    };
+    if is_due(&stat(found.as_fd())?) {
+        // Old kernels change no mode through such a descriptor, nor by name
+        // without following. This name leads to what was found, and nowhere else.
+        let itself = format!("/proc/self/fd/{}", found.as_raw_fd());
+        again(Call::at(Operation::SetModeOfEntry, at, name), || {
+            rustix::fs::chmod(&itself, DIRECTORY_MODE)
+        })?;
+    }
+    Ok(())
+}
+
+/// Sets the mode of the directory at `name`, which this user need not have
+/// permission to open, if it is due by what it is. A symlink is left, and so is
+/// what it leads to.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn set_directory_mode_if(
+    at: BorrowedFd<'_>,
+    name: &Path,
+    is_due: impl Fn(&Stat) -> bool,
+) -> Result<()> {
+    if is_due(&stat_entry(at, name)?) {
+        again(Call::at(Operation::SetModeOfEntry, at, name), || {
+            rustix::fs::chmodat(at, name, DIRECTORY_MODE, AtFlags::SYMLINK_NOFOLLOW)
+        })?;
+    }
+    Ok(())
 }
 
 /// What stands at `name`.
