@@ -66,6 +66,8 @@ pub struct Now {
 ///
 /// Parsing is strict, after RFC 3339 section 5.6: `T` and `Z` in upper case, a
 /// numeric offset or `Z`, and no leap second (there is no system time for one).
+/// A system time before the year 0 or after 9999 prints as the nearest that has
+/// a text.
 ///
 /// ```
 /// use tachograph_core::Timestamp;
@@ -84,14 +86,17 @@ impl Timestamp {
         self.0
     }
 
-    /// As the calendar library sees it. A system time outside of its range
-    /// (years -9999 to 9999) is taken as the nearest end.
+    /// As the calendar library sees it. A system time that RFC 3339 has no text
+    /// for (years 0 to 9999) is taken as the nearest end.
     pub(crate) fn calendar(self) -> jiff::Timestamp {
-        jiff::Timestamp::try_from(self.0).unwrap_or(if self.0 < SystemTime::UNIX_EPOCH {
-            jiff::Timestamp::MIN
-        } else {
-            jiff::Timestamp::MAX
-        })
+        const YEAR_0: jiff::Timestamp = jiff::Timestamp::constant(-62_167_219_200, 0);
+        let time =
+            jiff::Timestamp::try_from(self.0).unwrap_or(if self.0 < SystemTime::UNIX_EPOCH {
+                YEAR_0
+            } else {
+                jiff::Timestamp::MAX
+            });
+        time.max(YEAR_0)
     }
 
     pub(crate) fn from_calendar(time: jiff::Timestamp) -> Option<Self> {
@@ -193,6 +198,22 @@ impl<'de> Deserialize<'de> for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_it_prints_it_reads_whatever_the_clock_shows() {
+        let century = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+        for time in [
+            SystemTime::UNIX_EPOCH - 19 * century,
+            SystemTime::UNIX_EPOCH - 20 * century,
+            SystemTime::UNIX_EPOCH - 200 * century,
+            SystemTime::UNIX_EPOCH + 80 * century,
+            SystemTime::UNIX_EPOCH + 200 * century,
+        ] {
+            let printed = Timestamp::from(time).to_string();
+            let read: Timestamp = printed.parse().expect("RFC 3339");
+            assert_eq!(read.to_string(), printed);
+        }
+    }
 
     #[test]
     fn accepts_what_rfc3339_accepts() {
