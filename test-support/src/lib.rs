@@ -23,6 +23,8 @@ mod captured;
 mod process;
 #[cfg(feature = "suites")]
 pub mod sampling;
+#[cfg(all(feature = "suites", target_os = "linux"))]
+pub mod torture;
 
 #[cfg(feature = "suites")]
 pub use captured::{encode, finish, labelling_recorder, told, turn};
