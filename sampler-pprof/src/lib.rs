@@ -28,9 +28,10 @@
 //! - On aarch64 Linux the crate (0.15.0, read in its source, not measured here)
 //!   begins unwinding at the link register, so that a leaf function's own
 //!   samples are its caller's.
-//! - A handler uses about 20 KiB of the interrupted thread's stack. A thread
-//!   that samples near its guard page can overflow, and so can one on a smaller
-//!   alternate signal stack.
+//! - A handler runs on the stack of the thread it interrupts, and uses about
+//!   20 KiB of it. **A thread that is sampled with less than 64 KiB of its stack
+//!   left may die of a stack overflow**, and so may one on a smaller alternate signal
+//!   stack. `examples/stack_almost_used_up.rs` shows it.
 //! - Its buffers stay: about 55 to 70 MiB of resident memory once a process has
 //!   taken its first capture, also between captures.
 //! - It validates frames by writing into a pipe of its own. A program that
@@ -41,13 +42,19 @@
 //!   capture runs. It is removed after every capture; if the process dies
 //!   during one, it stays. A spill of more than 8 MiB fails the capture, and so
 //!   does a temporary directory that cannot be written to.
-//! - After the first capture `SIGPROF` is ignored, instead of having its
-//!   default action, in this process and in children it starts. (A handler that
-//!   the service installs during a capture loses the samples, and is put back
-//!   after it.) A process that *replaces itself* by `exec` while a capture runs
-//!   takes the armed timer along, and its new program is killed by it unless it
-//!   handles the signal; children started in the ordinary way do not inherit
-//!   the timer. A forked child must not touch the sampler.
+//! - It has `SIGPROF` for itself. While somebody else handles the signal, or has
+//!   armed its interval timer, [`start`](Sampler::start) is refused as busy, and they
+//!   go on undisturbed. A handler that the service installs during a capture loses
+//!   the samples, and is put back after it. After the first capture `SIGPROF` is
+//!   ignored, instead of having its default action, in this process and in children it
+//!   starts.
+//! - **A process that *replaces itself* by `exec` while a capture runs takes the armed
+//!   timer along, and its new program is killed by it** unless it handles the signal.
+//!   `examples/exec_while_sampling.rs` shows it. Children started in the ordinary way
+//!   do not inherit the timer. A forked child must not touch the sampler.
+//! - System calls that its signal interrupts are restarted (`SA_RESTART`) where the
+//!   system can: `accept`, `read` and the like do not notice, `nanosleep`, `poll`
+//!   and the others that `signal(7)` lists may fail with `EINTR`.
 //! - The crate tells the `log` facade at level info when it starts and stops,
 //!   twice a capture.
 //!
