@@ -18,6 +18,8 @@ pub use burn::{burn, spin_hot};
 pub use clock::{process_cpu, thread_cpu};
 
 #[cfg(feature = "suites")]
+mod blocking;
+#[cfg(feature = "suites")]
 mod captured;
 #[cfg(feature = "suites")]
 mod process;
@@ -26,6 +28,8 @@ pub mod sampling;
 #[cfg(all(feature = "suites", target_os = "linux"))]
 pub mod torture;
 
+#[cfg(feature = "suites")]
+pub use blocking::Witness;
 #[cfg(feature = "suites")]
 pub use captured::{encode, finish, labelling_recorder, told, turn};
 #[cfg(feature = "suites")]
