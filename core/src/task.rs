@@ -83,16 +83,30 @@ impl Labelling {
     }
 
     /// Runs `work`, labelled as long as recording is not over.
+    // Inlined into each poll, so what is rare or large is elsewhere.
+    #[inline]
     pub(crate) fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        if let Some(name) = self.trigger.take() {
-            self.shared.request(name);
+        if self.trigger.is_some() {
+            self.fire();
         }
         if !self.shared.is_recording() {
             return work();
         }
         match self.channel {
             LabelChannel::ThreadLocal => labels::with(self.label, work),
-            LabelChannel::MarkerFrames => labels::enter_marked(self.label, work),
+            LabelChannel::MarkerFrames => self.run_marked(work),
         }
+    }
+
+    #[cold]
+    fn fire(&mut self) {
+        if let Some(name) = self.trigger.take() {
+            self.shared.request(name);
+        }
+    }
+
+    #[inline(never)]
+    fn run_marked<T>(&self, work: impl FnOnce() -> T) -> T {
+        labels::enter_marked(self.label, work)
     }
 }

@@ -39,10 +39,8 @@ impl ThreadLabel {
     }
 
     #[inline]
-    fn replace(&self, label: Label) -> Label {
-        let before = self.get();
+    fn set(&self, label: Label) {
         self.label.store(label.0, Ordering::Relaxed);
-        before
     }
 
     #[inline]
@@ -106,13 +104,14 @@ pub fn with<T>(label: Label, work: impl FnOnce() -> T) -> T {
     impl Drop for Restore<'_> {
         #[inline]
         fn drop(&mut self) {
-            self.0.replace(self.1);
+            self.0.set(self.1);
         }
     }
 
     CURRENT.with(|place| {
         place.meet_observer();
-        let _restore = Restore(place, place.replace(label));
+        let _restore = Restore(place, place.get());
+        place.set(label);
         work()
     })
 }
