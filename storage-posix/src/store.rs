@@ -23,6 +23,10 @@ use crate::sys;
 /// of the two renames. File systems that cannot sync a directory fail the
 /// first capture.
 ///
+/// A capture that fails is taken back profile first. Its sidecar is left to the
+/// next [`recover`](Store::recover) if it is not certain that the profile is
+/// gone: a profile never stands there unexplained, after a power loss either.
+///
 /// Interrupted captures that [`recover`](Store::recover) reported are removed
 /// after the next complete one. That is no part of the capture: should it
 /// fail, the capture stands, and removal is tried again after the one that
@@ -87,8 +91,8 @@ impl PosixStore {
     /// Trailing `/` and `/.` are stripped from `path`. Symlinks above the
     /// directory are followed. Missing directories are made with mode 0700
     /// whatever the umask, each synced into its parent, which therefore must be
-    /// readable; should a later step fail, they are removed again. Nothing that
-    /// exists is changed.
+    /// readable; should not all of them come about, they are removed again.
+    /// Nothing that exists is changed.
     ///
     /// # Errors
     ///

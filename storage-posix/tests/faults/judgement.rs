@@ -171,6 +171,10 @@ pub(crate) fn judge_cleaning(
     how: How,
     outcome: &Result<(), Error>,
 ) -> Judgement {
+    // Made on the way to a directory that could not be.
+    if hit.phase == "open" && outcome.is_err() && hit.syncs_in_phase < 2 {
+        ensure(!place.is_half_made(), || "directories were left".into())?;
+    }
     let is_published = outcome.is_ok() || hit.phase == "stage again";
     for entry in place.ours().into_keys() {
         let (capture, kind) = CaptureName::parse(&entry).expect("it is one of ours");

@@ -19,6 +19,9 @@ use crate::memory;
 pub(crate) const SIDECAR: &[u8] = b"the sidecar";
 pub(crate) const PROFILE: &[u8] = b"the profile";
 
+/// What is missing above a missing directory.
+const ABOVE: &str = "above";
+
 /// The capture of the script.
 pub(crate) fn captured() -> CaptureName {
     name(10)
@@ -53,7 +56,7 @@ impl Place {
         let outside = temporary.path().join("outside");
         fs::write(&outside, "untouched").expect("write");
         let path = match start {
-            Start::Missing => temporary.path().join("above/profiles"),
+            Start::Missing => temporary.path().join(ABOVE).join("profiles"),
             Start::Leftovers => temporary.path().join("profiles"),
         };
         if start == Start::Leftovers {
@@ -88,10 +91,15 @@ impl Place {
             let entry = path.file_name().and_then(|name| name.to_str());
             let entry = entry.expect("UTF-8");
             let is_ours = CaptureName::parse(entry).is_some();
-            let is_made = matches!(entry, "above" | "profiles");
+            let is_made = matches!(entry, ABOVE | "profiles");
             !is_made && (!is_ours || earlier.iter().any(|earlier| earlier == entry))
         });
         all
+    }
+
+    /// Whether anything is left of a directory that was missing.
+    pub(crate) fn is_half_made(&self) -> bool {
+        self.temporary.path().join(ABOVE).exists()
     }
 
     pub(crate) fn is_foreign_untouched(&self) -> bool {
