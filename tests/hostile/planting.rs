@@ -1,0 +1,1 @@
+//! Somebody plants things at the path, in a folder that all may write to.
