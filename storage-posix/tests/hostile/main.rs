@@ -2,13 +2,14 @@
 //! while recorders start at it.
 //!
 //! ```sh
-//! TACHOGRAPH_STARTS=10000 cargo test -p tachograph-storage-posix --test hostile
+//! TACHOGRAPH_STARTS=2000 cargo test -p tachograph-storage-posix --test hostile
 //! ```
 //!
-//! prints one line for each umask and user; without the variable there are 500
-//! starts each. Every start must be refused, or its
-//! capture must stand in a directory that is private and was never reached
-//! through a symlink; and whatever else stands there must be as it was.
+//! prints one line for each of three umasks and two users, so that 12,000
+//! recorders start; without the variable it is 200 each. Every start must be
+//! refused, or its capture must stand in a directory that is private and was
+//! never reached through a symlink; and whatever else stands there must be as it
+//! was.
 //!
 //! That this would notice is shown on two ways to open a directory that are
 //! wrong: the tests that end in `would_be_noticed`.
@@ -121,7 +122,7 @@ const UMASKS: [&str; 3] = ["0022", "0000", "0777"];
 
 fn under_umask(parent: &Path) {
     let umask = std::env::var(UMASK).expect("the parent says so");
-    let starts = std::env::var("TACHOGRAPH_STARTS").unwrap_or_else(|_| "500".to_owned());
+    let starts = std::env::var("TACHOGRAPH_STARTS").unwrap_or_else(|_| "200".to_owned());
     let starts = starts.parse().expect("TACHOGRAPH_STARTS is a number");
     let mask = u32::from_str_radix(&umask, 8).expect("octal");
     rustix::process::umask(Mode::from_raw_mode(mask));
