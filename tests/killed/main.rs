@@ -1,7 +1,7 @@
 //! Killed at every step: a process that records for real is killed before and
 //! after each call that its store makes to the system; then a new recorder
-//! starts on what is left. `cargo test -p tachograph-tests --test killed --
-//! --nocapture` prints the figures.
+//! starts on what is left. `cargo test -p tachograph-tests --test killed at_every
+//! -- --nocapture` prints the figures.
 
 #![cfg(target_os = "linux")]
 
@@ -18,14 +18,23 @@ use killer::{Sabotage, Scope};
 use life::{Death, Life};
 use place::Place;
 
+/// What is left, and what is wrong with it, if anything is.
+fn judge(place: &Place, flaw: Flaw) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| judgement::judge(place, flaw))).map_err(|panic| {
+        let formatted = panic.downcast_ref::<String>().cloned();
+        let literal = panic.downcast_ref::<&str>().map(|why| (*why).to_owned());
+        formatted.or(literal).unwrap_or_default()
+    })
+}
+
 /// Kills a life at each moment in turn, until it is over before it is killed,
 /// and judges what is left. Returns what was wrong, by the moment.
-fn matrix(life: Life, place: impl Fn() -> Place, flaw: Flaw) -> Vec<Option<String>> {
+fn matrix(life: Life, place: impl Fn() -> Place) -> Vec<Option<String>> {
     let mut judged = Vec::new();
     loop {
         let place = place();
         let death = life.killed_at(judged.len(), place.path());
-        let judgement = catch_unwind(AssertUnwindSafe(|| judgement::judge(&place, flaw)));
+        let judgement = judge(&place, Flaw::None);
         if death == Death::OfAge {
             assert!(
                 judgement.is_ok(),
@@ -33,10 +42,8 @@ fn matrix(life: Life, place: impl Fn() -> Place, flaw: Flaw) -> Vec<Option<Strin
             );
             return judged;
         }
-        let wrong = judgement.err().map(|panic| {
-            let message = panic.downcast_ref::<String>();
-            format!("moment {}, {life:?}: {message:?}", judged.len())
-        });
+        let wrong = judgement.err();
+        let wrong = wrong.map(|why| format!("moment {}, {life:?}: {why}", judged.len()));
         judged.push(wrong);
     }
 }
@@ -55,13 +62,8 @@ fn three_deaths(at: usize) -> Option<(usize, Option<String>)> {
         }
     }
     let interrupted = place.interrupted().len();
-    let judgement = catch_unwind(AssertUnwindSafe(|| {
-        judgement::judge(&place, Flaw::None);
-    }));
-    let wrong = judgement.err().map(|panic| {
-        let message = panic.downcast_ref::<String>();
-        format!("three deaths at moment {at}: {message:?}")
-    });
+    let wrong = judge(&place, Flaw::None).err();
+    let wrong = wrong.map(|why| format!("three deaths at moment {at}: {why}"));
     Some((interrupted, wrong))
 }
 
@@ -80,11 +82,10 @@ fn at_every_moment() {
         has_real_sampler: true,
         ..Life::default()
     };
-    let mut judged = matrix(Life::default(), Place::with_leftovers, Flaw::None);
-    judged.extend(matrix(of_scope(Scope::Opening), Place::missing, Flaw::None));
-    judged.extend(matrix(real, Place::with_leftovers, Flaw::None));
+    let mut judged = matrix(Life::default(), Place::with_leftovers);
+    judged.extend(matrix(of_scope(Scope::Opening), Place::missing));
+    judged.extend(matrix(real, Place::with_leftovers));
     let once = judged.len();
-
     let deaths: Vec<_> = (0..).map_while(three_deaths).collect();
     let in_captures = deaths.iter().filter(|(left, _)| *left == 3).count();
     // Those from after the creation of the profile to before its rename.
@@ -93,11 +94,13 @@ fn at_every_moment() {
         "{in_captures} moments of {}",
         deaths.len()
     );
+    let thrice = deaths.len();
     judged.extend(deaths.into_iter().map(|(_, wrong)| wrong));
 
     let failures: Vec<_> = judged.iter().flatten().collect();
     println!(
-        "kills: {once} at each moment, {in_captures} moments three times in a row; failures: {}",
+        "kills: {}, at {in_captures} moments of a capture three times in a row; failures: {}",
+        once + 3 * thrice,
         failures.len()
     );
     assert!(failures.is_empty(), "{failures:#?}");
@@ -106,11 +109,6 @@ fn at_every_moment() {
 /// What is broken on purpose is noticed at some moment.
 #[test]
 fn each_sabotage_is_noticed() {
-    if life::is_one() {
-        return life::live();
-    }
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
     let publishing = |sabotage| Life {
         scope: Scope::FirstPublishing,
         sabotage,
@@ -127,7 +125,7 @@ fn each_sabotage_is_noticed() {
             if death == Death::OfAge {
                 return false;
             }
-            if catch_unwind(AssertUnwindSafe(|| judgement::judge(&place, flaw))).is_err() {
+            if judge(&place, flaw).is_err() {
                 return true;
             }
             at += 1;
@@ -146,6 +144,5 @@ fn each_sabotage_is_noticed() {
     .into_iter()
     .filter(|&(sabotage, flaw)| !is_red(publishing(sabotage), flaw))
     .collect();
-    std::panic::set_hook(hook);
     assert!(unnoticed.is_empty(), "{unnoticed:?}");
 }
