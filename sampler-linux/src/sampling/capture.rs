@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 use std::thread;
 use std::time::Duration;
 
+use super::in_flight::InFlight;
 use super::ring::Ring;
 use super::table::Table;
 use super::{event, kernel};
@@ -101,11 +102,11 @@ impl Capture {
     }
 }
 
-/// The capture that handlers write to; null: none.
-static ACTIVE: AtomicPtr<Capture> = AtomicPtr::new(ptr::null_mut());
-
-/// How many handlers may have seen [`ACTIVE`] and still use it.
-static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
+/// The capture that handlers write to.
+static HANDLERS: InFlight<Capture> = InFlight {
+    lent: AtomicPtr::new(ptr::null_mut()),
+    users: AtomicUsize::new(0),
+};
 
 /// The right of handlers to use a capture; ends when dropped.
 #[derive(Debug)]
@@ -117,17 +118,18 @@ impl Active {
     /// Lets handlers use `capture`. There must be no other one, which the
     /// process-wide sampling guard sees to.
     pub(crate) fn new(capture: Arc<Capture>) -> Self {
-        ACTIVE.store(Arc::as_ptr(&capture).cast_mut(), Ordering::SeqCst);
+        // SAFETY: it is kept until it is back, see `drop`.
+        unsafe { HANDLERS.lend(Arc::as_ptr(&capture)) };
         Self { capture }
     }
 }
 
 impl Drop for Active {
     fn drop(&mut self) {
-        ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
+        HANDLERS.call_back();
         let mut waited = Duration::ZERO;
         let mut pause = Duration::from_micros(20);
-        while IN_FLIGHT.load(Ordering::SeqCst) != 0 {
+        while !HANDLERS.is_back() {
             if waited > QUIET_WAIT_MAX {
                 // A thread was stopped inside its handler, as by a debugger.
                 // It may go on at any time, so its memory has to stay.
@@ -151,24 +153,15 @@ pub(crate) fn announce_newcomer() {
 }
 
 /// Lets a handler use the active capture, if there is one.
-pub(crate) fn with_active<T>(work: impl FnOnce(&Capture) -> T) -> Option<T> {
-    // Sequentially consistent, as are the accesses in `Active::drop`: either
-    // that sees this count, or this load sees that null.
-    IN_FLIGHT.fetch_add(1, Ordering::SeqCst);
-    let active = ACTIVE.load(Ordering::SeqCst);
-    // SAFETY: it is null, or points into an `Arc` that `Active` keeps until no
-    // handler is in flight after it has set the pointer to null.
-    let result = unsafe { active.as_ref() }.map(work);
-    IN_FLIGHT.fetch_sub(1, Ordering::SeqCst);
-    result
+pub(crate) fn with_active<R>(work: impl FnOnce(&Capture) -> R) -> Option<R> {
+    HANDLERS.with(work)
 }
 
 /// In a child after a fork: the capture is the parent's, and handlers that
 /// were in flight in other threads are not here.
 pub(crate) fn forget_parents_capture() {
     with_active(|capture| capture.table.descriptors().for_each(event::close_copy));
-    ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
-    IN_FLIGHT.store(0, Ordering::SeqCst);
+    HANDLERS.forget();
 }
 
 #[cfg(test)]

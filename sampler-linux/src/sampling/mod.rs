@@ -19,6 +19,7 @@ mod elf;
 mod encode;
 mod event;
 mod handler;
+mod in_flight;
 mod kernel;
 mod machine;
 mod memory;

@@ -1,3 +1,4 @@
-//! The atomics of [`slots`](super::slots), which its model test replaces.
+//! The atomics of [`slots`](super::slots) and [`in_flight`](super::in_flight),
+//! which their model tests replace.
 
-pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
