@@ -41,7 +41,8 @@
 //!   directory (mode 0600, named `.tmp` and six letters), which exists while a
 //!   capture runs. It is removed after every capture; if the process dies
 //!   during one, it stays. A spill of more than 8 MiB fails the capture, and so
-//!   does a temporary directory that cannot be written to.
+//!   does a temporary directory that cannot be written to, or an `RLIMIT_FSIZE` under
+//!   16 MiB: a write past that, from the crate's signal handler, would end the process.
 //! - It has `SIGPROF` for itself. While somebody else handles the signal, or has
 //!   armed its interval timer, [`start`](Sampler::start) is refused as busy, and they
 //!   go on undisturbed. A handler that the service installs during a capture loses

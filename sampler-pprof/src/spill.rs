@@ -115,12 +115,28 @@ impl Spill {
     }
 }
 
-/// Whether the crate will be able to make its file.
+/// The least limit on the size of files: a capture is looked at once a second,
+/// and may spill for so long after it has gone past its own.
+const LIMIT_OF_FILES_MIN: u64 = 2 * SPILL_BYTES_MAX;
+
+/// Whether the crate will be able to make its file, and to write to it.
 ///
 /// # Errors
 ///
-/// If the temporary directory cannot be written to.
+/// If the temporary directory cannot be written to, or if the process may not
+/// write files that are large enough. The crate spills in its signal handler,
+/// and a write past that limit brings a signal that ends the process.
 pub(crate) fn check_directory() -> Result<(), Error> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    if let Some(limit) = limit.filter(|&limit| limit < LIMIT_OF_FILES_MIN) {
+        return Err(Error::new(
+            ErrorKind::Sampling,
+            format!(
+                "the pprof crate writes a temporary file, and this process's RLIMIT_FSIZE of \
+                 {limit} bytes could end the process: raise it to {LIMIT_OF_FILES_MIN} or more"
+            ),
+        ));
+    }
     tempfile::NamedTempFile::new().map(drop).map_err(|error| {
         Error::new(
             ErrorKind::Sampling,

@@ -94,6 +94,30 @@ fn its_file_is_told_from_those_of_others() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_limit_on_the_size_of_files_is_an_error_before_it_ends_the_process() {
+    let name = "a_limit_on_the_size_of_files_is_an_error_before_it_ends_the_process";
+    in_own_process(name, "", || {
+        let limit = |bytes| {
+            let limit = libc::rlimit {
+                rlim_cur: bytes,
+                rlim_max: libc::RLIM_INFINITY,
+            };
+            // SAFETY: the call reads a place that is ours.
+            assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
+        };
+        limit((16 << 20) - 1);
+        let error = PprofSampler::new().start(100).err().expect("refused");
+        assert_eq!(error.kind(), ErrorKind::Sampling);
+        let text = error.to_string();
+        assert!(text.contains("RLIMIT_FSIZE of 16777215 bytes"), "{text}");
+        assert!(text.contains("raise it to 16777216 or more"), "{text}");
+        limit(16 << 20);
+        capture();
+    });
+}
+
+#[test]
 fn an_unwritable_temporary_directory_is_an_error_and_no_more() {
     let name = "an_unwritable_temporary_directory_is_an_error_and_no_more";
     in_own_process(name, "missing", || {
