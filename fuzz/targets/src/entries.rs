@@ -63,9 +63,9 @@ pub fn entries(mut input: &[u8]) {
 }
 
 fn round_trip(seconds: i64, nanoseconds: u32) {
-    // The years that have four digits.
+    // The years that have four digits, as far as the calendar library goes.
     const FIRST: i64 = -62_167_219_200;
-    const LAST: i64 = 253_402_214_399;
+    const LAST: i64 = 253_402_207_200;
     let seconds = FIRST + seconds.rem_euclid(LAST - FIRST);
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let start = if seconds < 0 {
