@@ -6,7 +6,6 @@ use tachograph_core::labels::Label;
 use tachograph_core::{CappedWriter, Error, ErrorKind, Span, Truth};
 use tachograph_profile::{Labels, LoadedModules, ProfileBuilder, ProfileMeta};
 
-use crate::Names;
 use crate::markers::Markers;
 use crate::session::PprofSamples;
 
@@ -59,13 +58,9 @@ pub(crate) fn encode(
     }
     drop(samples.report);
 
-    let names = match samples.names {
-        Names::SymbolTable => tachograph_profile::Names::SymbolTable,
-        Names::Debug => tachograph_profile::Names::Debug,
-    };
     let executable_build_id = modules.executable_build_id().map(str::to_owned);
     builder
-        .finish(&modules, names, Some(samples.cpu))
+        .finish(&modules, samples.names, Some(samples.cpu))
         .encode_gz(profile)
         .map_err(failed)?;
     Ok(Truth {

@@ -86,22 +86,7 @@ mod signal;
 mod spill;
 
 use tachograph_core::{Error, LabelChannel, Sampler, SamplerInfo, Session};
-
-/// Where function names come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Names {
-    /// From symbol tables: quick and small, and enough for function names.
-    /// Lines and inlined functions can be added later by the reader, by build
-    /// id.
-    #[default]
-    SymbolTable,
-    /// From DWARF debug information where a binary has it, with inlined
-    /// functions and lines. For 2000 addresses this took 50 to 400 ms and 40 to
-    /// 100 MB, by the size of the binary, where symbol tables took 8 to 15 ms
-    /// and 2 MB.
-    Debug,
-}
+pub use tachograph_profile::Names;
 
 /// Samples the whole process with the [`pprof`] crate.
 ///
