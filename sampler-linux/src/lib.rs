@@ -107,21 +107,7 @@
 mod sampling;
 
 use tachograph_core::{Error, LabelChannel, Sampler, SamplerInfo, Session};
-
-/// Where function names come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Names {
-    /// From symbol tables: quick and small, and enough for function names.
-    /// Lines and inlined functions can be added later by the reader, by build
-    /// id.
-    #[default]
-    SymbolTable,
-    /// From DWARF debug information where a binary has it, with inlined
-    /// functions and lines. Takes ten times as long and several times the
-    /// memory.
-    Debug,
-}
+pub use tachograph_profile::Names;
 
 /// Samples every thread of the process by its own CPU clock.
 ///

@@ -8,7 +8,6 @@ use tachograph_profile::{Labels, Profile, ProfileBuilder, ProfileMeta};
 
 use super::drain::Harvest;
 use super::session::LinuxSamples;
-use crate::Names;
 
 pub(crate) fn encode(
     samples: LinuxSamples,
@@ -46,14 +45,10 @@ pub(crate) fn encode(
     });
     drop(tree);
 
-    let names = match samples.names {
-        Names::SymbolTable => tachograph_profile::Names::SymbolTable,
-        Names::Debug => tachograph_profile::Names::Debug,
-    };
     let executable_build_id = modules.executable_build_id().map(str::to_owned);
     // Each sample is worth one period, and not scaled to the CPU time used: what
     // was not sampled is missing rather than somebody else's.
-    let finished = builder.finish(&modules, names, None);
+    let finished = builder.finish(&modules, samples.names, None);
     commented(finished, &coverage.lines(frequency_hz))
         .and_then(|finished| finished.encode_gz(profile))
         .map_err(failed)?;
