@@ -18,7 +18,8 @@ const HELP: &str = "\
 tachograph-benches [--quick] [--only GROUP] [--output FILE]
 
   --quick        every case once and briefly; numbers mean nothing
-  --only GROUP   count, short, tasks, cost, memory, ending, label, roots, idle or slowdown
+  --only GROUP   count, short, tasks, cost, memory, ending, label, roots, idle, executor or
+                 slowdown
   --output FILE  the page, by default BENCHMARKS.md beside the workspace's Cargo.toml
                  (with --quick or --only: in the target directory)
 

@@ -4,6 +4,7 @@ mod idle;
 mod labels;
 mod samplers;
 mod tasks;
+mod turns;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ fn run(args: &Args) -> Result<Report, Failure> {
                 "tasks" => tasks::run(sampler, args)?,
                 "labels" => labels::run(sampler)?,
                 "idle" => idle::run(sampler, args)?,
+                "turns" => turns::run(sampler, args)?,
                 case => return Err(format!("no such case: {case}").into()),
             }
         }

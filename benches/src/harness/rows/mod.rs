@@ -3,6 +3,7 @@
 mod cost;
 mod count;
 mod ending;
+mod executor;
 mod idle;
 mod label;
 mod memory;
@@ -32,7 +33,7 @@ const fn group(name: &'static str, seconds: u64, measure: fn(&mut Bench) -> Vec<
     }
 }
 
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 11] = [
     group("count", 160, count::measure),
     group("short", 75, short::measure),
     group("tasks", 75, tasks::measure),
@@ -42,11 +43,12 @@ const GROUPS: [Group; 10] = [
     group("label", 8, label::measure),
     group("roots", 38, roots::measure),
     group("idle", 27, idle::measure),
+    group("executor", 14, executor::measure),
     group("slowdown", 50, slowdown::measure),
 ];
 
 /// How long all measurements together may take: somewhat longer than the groups.
-pub(crate) const TIME_MAX: Duration = Duration::from_secs(585);
+pub(crate) const TIME_MAX: Duration = Duration::from_secs(599);
 
 /// Measures the groups of rows that are asked for.
 pub(crate) fn measure(bench: &mut Bench, options: &Options) -> Vec<Row> {
