@@ -56,6 +56,9 @@
 //! - An alternate signal stack must have room for what the kernel puts there and
 //!   1 KiB. The 8 KiB that Rust gives its threads are enough, also with AVX-512
 //!   and without optimisation.
+//! - With perf events, an exec in the very microsecond in which a sample is due
+//!   can end the new program: the kernel deletes signals of timers there, but not
+//!   those.
 //! - A file system without `/proc` is an error at start.
 //! - Samples beyond 65,536 combinations of stack, task and thread, or beyond
 //!   131,072 calls, are lost, and counted.

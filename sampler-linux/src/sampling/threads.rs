@@ -17,9 +17,9 @@ use super::timer::clock_of;
 use super::{kernel, registry, signal};
 
 /// How long a thread must have been known for a timer of its own, where the
-/// process's timer samples it until then. A shorter
-/// life is better told by the process's timer: what a thread does between its
-/// timer's expiry and the kernel's next tick is lost when it ends.
+/// process's timer samples it until then. A shorter life is better told by that
+/// one: what a thread does between its own timer's expiry and the kernel's next
+/// tick is lost when it ends.
 const AGE_MIN: Duration = Duration::from_millis(50);
 
 /// How much CPU time a thread may have used when it is met first to be held
@@ -151,7 +151,12 @@ impl Threads {
             let soon = self.last_look + PAUSE_MIN.max(self.cost_pause);
             self.next_look = self.next_look.min(soon);
         }
-        let count = self.tasks.count();
+        // The process's timer meets new threads by itself, as soon as they count.
+        let count = if self.has_process_timer {
+            self.count
+        } else {
+            self.tasks.count()
+        };
         let changed = unarmed_seen || count != self.count || !self.young.is_empty();
         if changed {
             self.pause = AGE_MIN;
