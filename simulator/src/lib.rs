@@ -34,7 +34,7 @@ pub use history::{
 pub use invariants::{Invariant, Violation, judge};
 pub use play::play;
 pub use record::{
-    Attempt, Cut, EndLine, Inventory, Life, Moment, Published, Record, Refused, Seen,
+    Attempt, Dropped, EndLine, Inventory, Life, Moment, Published, Record, Refused, Seen,
 };
 pub use sabotage::Sabotage;
 pub use shrink::shrink;

@@ -1,30 +1,26 @@
 //! Plays a history on the real recorder.
 
+mod inventory;
+mod running;
+mod starting;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use tachograph_core::store::EntryKind;
-use tachograph_core::testing::{
-    FaultySnapshot, FaultyStore, ManualClock, MemoryDirectory, MemoryStore, SamplerCall,
-    ScriptedSampler, Simulation, StoreCall,
-};
-use tachograph_core::{
-    Clock, Error, ErrorKind, Instant, Name, Parts, Recorder, Sampler, SnapshotSource, State, Store,
-    Window,
-};
+use tachograph_core::store::{CaptureName, EntryKind};
+use tachograph_core::testing::{ManualClock, MemoryDirectory};
+use tachograph_core::{Clock, Error, Instant, Recorder};
 
-use crate::history::{Call, Event, History, How, Leaves, Squatted, Start, TRIGGERS, What};
-use crate::logs::{self, Line};
-use crate::parts::{
-    Notes, ProbedSampler, ProbedStore, SlowSnapshot, first_wall, millis, moment, wall, wall_ms,
-};
-use crate::pool::Pool;
-use crate::record::{Cut, EndLine, Inventory, Life, Record, Refused, Seen};
-use crate::sabotage::{InventingSampler, Sabotage, SabotagedStore};
+pub(crate) use self::inventory::foreign_bytes;
+use self::running::Running;
+use crate::history::{Event, History, Leaves, Squatted, TRIGGERS, What};
+use crate::logs;
+use crate::parts::{first_wall, millis, wall, wall_ms};
+use crate::record::{Dropped, Life, Record};
+use crate::sabotage::Sabotage;
 
 /// How long a recorder may take to come to its end after a history is over.
 const LAST_WAIT_MS: u64 = 10 * 60 * 1000;
@@ -93,21 +89,6 @@ struct World<'a> {
     refuses_work: bool,
     running: Option<Running>,
     record: Record,
-}
-
-/// A recorder and those who deal with it.
-struct Running {
-    recorder: Option<Recorder>,
-    /// Runs the driver; gone when that was dropped.
-    runtime: Option<Simulation>,
-    /// Runs those who wait for a stop.
-    waiters: Simulation,
-    returned: Vec<Rc<Cell<Option<u64>>>>,
-    pool: Pool,
-    sampler: ScriptedSampler,
-    notes: Notes,
-    /// All of it but what the probes have seen.
-    life: Life,
 }
 
 impl World<'_> {
@@ -196,7 +177,7 @@ impl World<'_> {
             }
             What::Squat { in_ms, entry } => {
                 let start = self.clock.wall() + Duration::from_millis(*in_ms);
-                let name = tachograph_core::store::CaptureName::new(start).entry(match entry {
+                let name = CaptureName::new(start).entry(match entry {
                     Squatted::PartialProfile => EntryKind::PartialProfile,
                     Squatted::Sidecar => EntryKind::Sidecar,
                     Squatted::Profile => EntryKind::Profile,
@@ -221,122 +202,6 @@ impl World<'_> {
             }
         }
         Ok(())
-    }
-
-    fn start(&mut self, number: usize, start: &Start) -> Result<(), Error> {
-        // An event of this very moment may have freed the directory.
-        self.look();
-        let started = moment(&self.clock);
-        let mut refused = Refused {
-            started,
-            until_ms: start.until_ms,
-            was_held: self.directory.is_held(),
-            error: None,
-        };
-        let mut parts = match self.parts(start) {
-            Ok(Some(parts)) => parts,
-            outcome => {
-                refused.error = outcome.err().map(|error| error.kind());
-                if let Some(sabotage) = self.sabotage {
-                    sabotage.falsify_refused(&mut refused);
-                }
-                self.record.refused.push(refused);
-                return Ok(());
-            }
-        };
-        self.bury();
-        parts.0.policy = self.history.rhythm.policy()?;
-        parts.0.limits = self.history.bounds.limits()?;
-        for name in TRIGGERS {
-            parts.0.triggers.push(Name::new(name)?);
-        }
-        if let Some(sabotage) = self.sabotage {
-            parts.0.policy = sabotage.policy(parts.0.policy);
-        }
-        let (parts, pool, sampler, notes) = parts;
-        let (recorder, driver) = Recorder::new(parts)?;
-        let runtime = Simulation::new(self.clock.clone());
-        runtime.spawn(driver);
-        self.running = Some(Running {
-            recorder: Some(recorder),
-            runtime: Some(runtime),
-            waiters: Simulation::new(self.clock.clone()),
-            returned: Vec::new(),
-            pool,
-            sampler,
-            notes,
-            life: Life {
-                event: number,
-                start: start.clone(),
-                started,
-                seen: Seen::default(),
-                asked: 0,
-                stops: Vec::new(),
-                handles_dropped_ms: None,
-                cut: None,
-                end_lines: Vec::new(),
-                warnings: Vec::new(),
-                given_back_ms: None,
-                sampled_idly: false,
-                ends: Vec::new(),
-                status: None,
-            },
-        });
-        Ok(())
-    }
-
-    /// What a recorder is made of, if it may start now.
-    fn parts(&self, start: &Start) -> Result<Option<(Parts, Pool, ScriptedSampler, Notes)>, Error> {
-        let Some(window) = Window::until(wall(start.until_ms), self.clock.wall())? else {
-            return Ok(None);
-        };
-        let store = MemoryStore::open(&self.directory)?;
-        let notes = Notes::new(self.clock.clone());
-        let pool = Pool::new(self.clock.clone(), start.lag_ms);
-        pool.refuse(self.refuses_work);
-        let sampler = scripted_sampler(start);
-        sampler.set_profile_bytes(self.profile_bytes);
-        let mut parts = Parts::new(
-            window,
-            Arc::new(self.clock.clone()),
-            Arc::new(pool.clone()),
-            self.probed_sampler(&sampler, &notes),
-            self.probed_store(faulty_store(store, start), &notes),
-        );
-        parts.snapshot_sources = snapshot_sources(start, &self.clock);
-        Ok(Some((parts, pool, sampler, notes)))
-    }
-
-    fn probed_store(&self, store: impl Store + 'static, notes: &Notes) -> Box<dyn Store> {
-        let store = Arc::new(store);
-        if self.sabotage == Some(Sabotage::KeptLock) {
-            // Its drop would unlock the directory too.
-            std::mem::forget(Arc::clone(&store));
-        }
-        let inner: Box<dyn Store> = match self.sabotage {
-            None => Box::new(store),
-            Some(sabotage) => Box::new(SabotagedStore {
-                inner: store,
-                directory: self.directory.clone(),
-                sabotage,
-            }),
-        };
-        Box::new(ProbedStore {
-            inner,
-            directory: self.directory.clone(),
-            notes: notes.clone(),
-        })
-    }
-
-    fn probed_sampler(&self, sampler: &ScriptedSampler, notes: &Notes) -> Arc<dyn Sampler> {
-        let probed = ProbedSampler {
-            inner: sampler.clone(),
-            notes: notes.clone(),
-        };
-        match self.sabotage {
-            Some(Sabotage::InventedSample) => Arc::new(InventingSampler(probed)),
-            _ => Arc::new(probed),
-        }
     }
 
     /// The recorder, while the runtime that its service runs on is there.
@@ -396,7 +261,10 @@ impl World<'_> {
             return;
         };
         if running.life.end_lines.is_empty() {
-            running.life.cut = Some((now_ms, Cut::Dropped { finishes_work }));
+            running.life.dropped = Some(Dropped {
+                at_ms: now_ms,
+                finishes_work,
+            });
         }
         if !finishes_work {
             running.pool.shut_down();
@@ -416,7 +284,7 @@ impl World<'_> {
         }
         self.directory.kill_holder();
         // What the doubles still do and say, nobody sees.
-        running.life.cut = Some((now_ms, Cut::Killed));
+        running.life.killed_ms = Some(now_ms);
         running.life.seen = running.notes.with(std::mem::take);
         running.life.status = None;
         running.recorder = None;
@@ -441,28 +309,6 @@ impl World<'_> {
         self.keep(running.life);
     }
 
-    fn collect(&mut self) {
-        let running = self.running.as_ref().map(|it| it.notes.clone());
-        let directory = self.directory.clone();
-        let collect = |seen: &mut Seen| {
-            for attempt in &mut seen.attempts {
-                if let Some((_, published)) = &attempt.saved
-                    && !attempt.collected
-                {
-                    attempt.collected = true;
-                    directory.remove(&published.name.profile());
-                    directory.remove(&published.name.sidecar());
-                }
-            }
-        };
-        for life in &mut self.record.lives {
-            collect(&mut life.seen);
-        }
-        if let Some(notes) = running {
-            notes.with(collect);
-        }
-    }
-
     /// Puts away what is known of the latest recorder.
     fn bury(&mut self) {
         if let Some(running) = &mut self.running {
@@ -483,144 +329,4 @@ impl World<'_> {
         }
         self.record.lives.push(life);
     }
-
-    fn take_inventory(&mut self, life: Option<usize>) {
-        let names = self.directory.names().into_iter();
-        let entries = names.map(|name| {
-            let bytes = self.directory.read(&name);
-            (name, bytes)
-        });
-        let mut saved = Vec::new();
-        let mut add = |seen: &Seen| {
-            let standing = seen.attempts.iter().filter(|attempt| !attempt.collected);
-            saved.extend(
-                standing.filter_map(|attempt| Some(Arc::clone(&attempt.saved.as_ref()?.1))),
-            );
-        };
-        self.record.lives.iter().for_each(|life| add(&life.seen));
-        if let Some(running) = &self.running {
-            running.notes.with(|seen| add(seen));
-        }
-        self.record.inventories.push(Inventory {
-            at_ms: millis(&self.clock),
-            life,
-            entries: entries.collect(),
-            foreign: self.foreign.clone(),
-            saved,
-        });
-    }
-}
-
-impl Running {
-    /// Notes what was logged.
-    fn listen(&mut self, now_ms: u64) {
-        for line in logs::take() {
-            let Line {
-                warns,
-                message,
-                reason,
-                why,
-            } = line;
-            match &*message {
-                "recording ended" => self.life.end_lines.push(EndLine {
-                    at_ms: now_ms,
-                    warns,
-                    why: why.unwrap_or_default(),
-                }),
-                "capture started" => self.notes.with(|seen| {
-                    if let Some(attempt) = seen.attempts.last_mut() {
-                        attempt.reason = reason;
-                    }
-                }),
-                "capture skipped" => self.notes.with(|seen| {
-                    if let Some(attempt) = seen.attempts.last_mut() {
-                        attempt.skipped = true;
-                    }
-                }),
-                _ if warns => self.life.warnings.push(message),
-                _ => {}
-            }
-        }
-    }
-
-    /// Notes what can be seen from outside.
-    fn look(&mut self, now_ms: u64, directory: &MemoryDirectory) {
-        let status = self.recorder.as_ref().map(Recorder::status);
-        if self.life.given_back_ms.is_none() && !directory.is_held() {
-            self.life.given_back_ms = Some(now_ms);
-        }
-        let is_waiting = status
-            .as_ref()
-            .is_some_and(|status| matches!(status.state, State::Waiting { .. }));
-        if (is_waiting && self.life.cut.is_none()) || self.life.given_back_ms.is_some() {
-            self.life.sampled_idly |= self.sampler.is_running();
-        }
-        if let Some(status) = &status
-            && let State::Ended(end) = &status.state
-            && self.life.ends.last() != Some(end)
-        {
-            self.life.ends.push(end.clone());
-        }
-        self.life.status = status;
-    }
-
-    fn pull_returned(&mut self) {
-        for (stop, returned) in self.life.stops.iter_mut().zip(&self.returned) {
-            stop.1 = returned.get();
-        }
-    }
-}
-
-/// What somebody else's file holds.
-pub(crate) fn foreign_bytes(bytes: u64) -> Vec<u8> {
-    vec![b'f'; bytes as usize]
-}
-
-fn faulty_store(store: MemoryStore, start: &Start) -> FaultyStore<MemoryStore> {
-    let faults = start.faults.iter().filter_map(|fault| {
-        let call = match fault.call {
-            Call::Recover => StoreCall::Recover,
-            Call::Usage => StoreCall::Usage,
-            Call::Stage => StoreCall::Stage,
-            Call::Publish => StoreCall::Publish,
-            Call::Close => StoreCall::Close,
-            _ => return None,
-        };
-        let how = fault.how.or_error(ErrorKind::Storage);
-        Some((call, fault.nth, how))
-    });
-    FaultyStore::new(store, faults)
-}
-
-fn scripted_sampler(start: &Start) -> ScriptedSampler {
-    let sampler = ScriptedSampler::new();
-    for fault in &start.faults {
-        let call = match fault.call {
-            Call::SamplerStart => SamplerCall::Start,
-            Call::SamplerCheck => SamplerCall::Check,
-            Call::SamplerStop => SamplerCall::Stop,
-            Call::SamplerEncode => SamplerCall::Encode,
-            _ => continue,
-        };
-        sampler.fault(fault.nth, call, fault.how.or_error(ErrorKind::Sampling));
-    }
-    sampler
-}
-
-fn snapshot_sources(start: &Start, clock: &ManualClock) -> Vec<Arc<dyn SnapshotSource>> {
-    let mut sources: Vec<Arc<dyn SnapshotSource>> = Vec::new();
-    for fault in start.faults.iter().filter(|it| it.call == Call::Snapshot) {
-        let how = match fault.how {
-            How::Never => None,
-            how => Some(how.or_error(ErrorKind::Snapshot)),
-        };
-        sources.push(Arc::new(FaultySnapshot::new(fault.nth, how)));
-    }
-    if start.snapshot_ms > 0 {
-        sources.push(Arc::new(SlowSnapshot {
-            clock: clock.clone(),
-            takes: Duration::from_millis(start.snapshot_ms),
-        }));
-    }
-    sources
 }

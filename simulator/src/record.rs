@@ -60,8 +60,10 @@ pub struct Life {
     pub stops: Vec<(u64, Option<u64>)>,
     /// When the last handle was dropped.
     pub handles_dropped_ms: Option<u64>,
-    /// How it came to an end that was not its own.
-    pub cut: Option<(u64, Cut)>,
+    /// When its driver was dropped on its way.
+    pub dropped: Option<Dropped>,
+    /// When its process died, before the directory was free.
+    pub killed_ms: Option<u64>,
     /// The lines that said it was over.
     pub end_lines: Vec<EndLine>,
     /// Warnings of other things, each the start of its text.
@@ -76,16 +78,41 @@ pub struct Life {
     pub status: Option<Status>,
 }
 
-/// An end that is not a recorder's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// The process died.
-    Killed,
-    /// The driver was dropped.
-    Dropped {
-        /// Whether blocking work went on.
-        finishes_work: bool,
-    },
+impl Life {
+    pub(crate) fn new(event: usize, start: Start, started: Moment) -> Self {
+        Self {
+            event,
+            start,
+            started,
+            seen: Seen::default(),
+            asked: 0,
+            stops: Vec::new(),
+            handles_dropped_ms: None,
+            dropped: None,
+            killed_ms: None,
+            end_lines: Vec::new(),
+            warnings: Vec::new(),
+            given_back_ms: None,
+            sampled_idly: false,
+            ends: Vec::new(),
+            status: None,
+        }
+    }
+
+    /// From when on the driver does nothing any more, if not by itself.
+    pub(crate) fn cut_ms(&self) -> Option<u64> {
+        let dropped_ms = self.dropped.map(|dropped| dropped.at_ms);
+        dropped_ms.into_iter().chain(self.killed_ms).min()
+    }
+}
+
+/// A driver that was dropped before recording was over.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropped {
+    /// When.
+    pub at_ms: u64,
+    /// Whether blocking work went on.
+    pub finishes_work: bool,
 }
 
 /// A line that said that a recorder was over.

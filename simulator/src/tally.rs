@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tachograph_core::{End, ErrorKind};
 
-use crate::{Cut, History, Record, Violation, generate, judge, play, regressions, shrink};
+use crate::{History, Record, Violation, generate, judge, play, regressions, shrink};
 
 /// What came out of many histories.
 #[derive(Debug, Default)]
@@ -155,11 +155,8 @@ fn count(record: &Record) -> BTreeMap<&'static str, u64> {
             add("requests behind another", status.dropped.pending);
             add("requests that met busy", status.dropped.busy);
         }
-        match life.cut {
-            Some((_, Cut::Killed)) => add("deaths", 1),
-            Some((_, Cut::Dropped { .. })) => add("drivers dropped", 1),
-            None => {}
-        }
+        add("deaths", u64::from(life.killed_ms.is_some()));
+        add("drivers dropped", u64::from(life.dropped.is_some()));
         match life.ends.first() {
             Some(End::Deadline) => add("ends at the deadline", 1),
             Some(End::Stopped) => add("ends by a stop", 1),

@@ -2,7 +2,6 @@
 
 use super::{Case, ensure};
 use crate::history::What;
-use crate::record::Cut;
 
 pub(super) fn samples_no_longer(case: &Case<'_>) -> Result<(), String> {
     let capture_ms = case.history.rhythm.capture_ms;
@@ -18,8 +17,10 @@ pub(super) fn samples_no_longer(case: &Case<'_>) -> Result<(), String> {
             };
             ensure!(since.at_ms >= over_ms, "two captures at {since:?}");
             let Some(until) = attempt.sampling_until else {
-                let was_killed = matches!(life.cut, Some((_, Cut::Killed)));
-                ensure!(was_killed, "the session from {since:?} never stopped");
+                ensure!(
+                    life.killed_ms.is_some(),
+                    "the session from {since:?} never stopped"
+                );
                 continue;
             };
             over_ms = until.at_ms;

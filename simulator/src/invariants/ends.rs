@@ -3,10 +3,10 @@
 use tachograph_core::{End, Requests, Sidecar, State};
 
 use super::{Case, ensure};
-use crate::record::{Cut, Life};
+use crate::record::Life;
 
 fn was_killed(life: &Life) -> bool {
-    matches!(life.cut, Some((_, Cut::Killed)))
+    life.killed_ms.is_some()
 }
 
 /// How long a recorder may take to end once it is to: two snapshots of at most
@@ -82,8 +82,8 @@ pub(super) fn gives_everything_back(case: &Case<'_>) -> Result<(), String> {
         let Some(free_ms) = life.given_back_ms else {
             return Err(format!("the directory of {began_ms} was never free again"));
         };
-        let ended_ms = match (life.cut, life.end_lines.first()) {
-            (Some((cut_ms, _)), _) => cut_ms,
+        let ended_ms = match (life.dropped, life.end_lines.first()) {
+            (Some(dropped), _) => dropped.at_ms,
             (None, Some(line)) => line.at_ms,
             (None, None) => continue,
         };
@@ -112,7 +112,7 @@ pub(super) fn counts_add_up(case: &Case<'_>) -> Result<(), String> {
         let attempts = &life.seen.attempts;
         let saved = attempts.iter().filter(|it| it.saved.is_some()).count() as u64;
         // The last one may have been saved by work that outlived the driver.
-        let fewest = saved - u64::from(life.cut.is_some() && saved > 0);
+        let fewest = saved - u64::from(life.dropped.is_some() && saved > 0);
         ensure!(
             (fewest..=saved).contains(&status.captures),
             "{} captures by its status, {saved} were saved",

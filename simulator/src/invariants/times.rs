@@ -27,7 +27,7 @@ pub(super) fn starts_only_when_allowed(case: &Case<'_>) -> Result<(), String> {
         );
     }
     for (life, next) in lives.iter().zip(lives.iter().skip(1)) {
-        let was_free = matches!(life.cut, Some((_, crate::record::Cut::Killed)))
+        let was_free = life.killed_ms.is_some()
             || life
                 .given_back_ms
                 .is_some_and(|free_ms| free_ms <= next.started.at_ms);
