@@ -131,6 +131,7 @@ impl Bench {
         }
         match subject {
             Subject::Linux => drop(command.args(["--sampler", "linux"])),
+            Subject::LinuxEvents => drop(command.args(["--sampler", "linux-events"])),
             Subject::Pprof => drop(command.args(["--sampler", "pprof"])),
             _ => {}
         }

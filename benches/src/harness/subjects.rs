@@ -16,6 +16,9 @@ pub(crate) enum Subject {
     Nothing,
     /// The project's sampler for Linux.
     Linux,
+    /// The same where timers are refused, so that it has perf events instead. It
+    /// has no column.
+    LinuxEvents,
     /// The project's portable sampler.
     Pprof,
     /// The bare `pprof` crate.
@@ -27,7 +30,7 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    /// All columns of the table, from left to right.
+    /// The columns of the table, from left to right.
     pub(crate) const COLUMNS: [Self; 5] =
         [Self::Linux, Self::Pprof, Self::Crate, Self::Go, Self::Perf];
 
@@ -36,6 +39,7 @@ impl Subject {
         match self {
             Self::Nothing => "nothing",
             Self::Linux => "sampler-linux",
+            Self::LinuxEvents => "sampler-linux by perf events",
             Self::Pprof => "sampler-pprof",
             Self::Crate => "pprof crate",
             Self::Go => "Go",

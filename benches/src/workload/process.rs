@@ -21,6 +21,11 @@ pub(crate) fn resident() -> Result<f64, Failure> {
     status_bytes("VmRSS")
 }
 
+/// Resident memory that is no page of a file: what nobody else can use.
+pub(crate) fn resident_private() -> Result<f64, Failure> {
+    status_bytes("RssAnon")
+}
+
 /// The most resident memory there was since the last [`reset_peak`].
 pub(crate) fn resident_peak() -> Result<f64, Failure> {
     status_bytes("VmHWM")

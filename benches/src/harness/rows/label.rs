@@ -7,7 +7,7 @@ use super::super::table::Row;
 
 pub(super) fn measure(bench: &mut Bench) -> Vec<Row> {
     let mut active = Row::new("label a poll, recorder active", "≤ 3 ns")
-        .limited_by("It is a check of the recorder, and a thread-local written twice.");
+        .limited_by("It is three checks, and a thread-local read once and written twice.");
     let mut inert =
         Row::new("label a poll, recorder inert", "≤ 0.5 ns").limited_by("It is one branch.");
     for subject in [Subject::Linux, Subject::Pprof] {

@@ -19,6 +19,7 @@ pub(super) fn run(profiler: &dyn Profiler, args: &Args) -> Result<Report, Failur
     process::reset_peak()?;
     process::resident_peak()?;
     let before = process::resident()?;
+    let private = process::resident_private()?;
     process::reset_peak()?;
 
     let running = profiler.start(args.hz()?)?;
@@ -30,6 +31,7 @@ pub(super) fn run(profiler: &dyn Profiler, args: &Args) -> Result<Report, Failur
     drop(profile);
     thread::sleep(Duration::from_millis(200));
     let after = process::resident()?;
+    let private_after = process::resident_private()?;
     crew.end();
 
     let mut report = Report::default();
@@ -37,5 +39,6 @@ pub(super) fn run(profiler: &dyn Profiler, args: &Args) -> Result<Report, Failur
     report.number("capturing", capturing - before);
     report.number("ending", ending - before);
     report.number("after", after - before);
+    report.number("after private", private_after - private);
     Ok(report)
 }

@@ -7,6 +7,7 @@ mod memory;
 mod roots;
 mod short;
 mod slowdown;
+mod switch;
 
 use super::Failure;
 use super::args::Args;
@@ -23,6 +24,7 @@ pub(crate) fn run(profiler: &dyn Profiler, args: &Args) -> Option<Result<Report,
         "ending" => ending::run,
         "roots" => roots::run,
         "slowdown" => slowdown::run,
+        "switch" => switch::run,
         _ => return None,
     };
     Some(case(profiler, args))
