@@ -1,13 +1,15 @@
 //! The parts of a simulated recorder: the doubles of the core, and probes
 //! around them that note what goes through.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tachograph_core::store::{CaptureName, Recovery, StagedCapture, Store, Usage};
 use tachograph_core::testing::{ManualClock, MemoryDirectory};
 use tachograph_core::{
-    Clock, Error, Sampler, SamplerInfo, Samples, Session, Snapshot, SnapshotSource, async_trait,
+    Clock, Error, Instant, Sampler, SamplerInfo, Samples, Session, Snapshot, SnapshotSource,
+    async_trait,
 };
 
 use crate::record::{Attempt, Moment, Published, Seen};
@@ -76,6 +78,48 @@ impl Notes {
                 note(attempt, now);
             }
         });
+    }
+}
+
+/// The clock as the recorder has it: one that is asked without end while it
+/// stands still fails the history instead of hanging it.
+pub(crate) struct ProbedClock {
+    inner: ManualClock,
+    asked_at_ms: AtomicU64,
+    asked: AtomicU64,
+}
+
+/// More than any recorder asks at one moment.
+const ASKED_MAX: u64 = 100_000;
+
+impl ProbedClock {
+    pub(crate) fn new(inner: ManualClock) -> Self {
+        Self {
+            inner,
+            asked_at_ms: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+        }
+    }
+}
+
+#[async_trait]
+impl Clock for ProbedClock {
+    fn now(&self) -> Instant {
+        let now_ms = millis(&self.inner);
+        if self.asked_at_ms.swap(now_ms, Ordering::Relaxed) != now_ms {
+            self.asked.store(0, Ordering::Relaxed);
+        }
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        assert!(asked < ASKED_MAX, "the recorder spins at {now_ms}");
+        self.inner.now()
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.inner.wall()
+    }
+
+    async fn sleep_until(&self, instant: Instant) {
+        self.inner.sleep_until(instant).await;
     }
 }
 

@@ -63,7 +63,11 @@ pub fn run(seeds: Range<u64>) -> Tally {
                     if seed >= seeds.end {
                         break;
                     }
-                    let (record, violation) = violation(&generate(seed));
+                    let Ok((record, violation)) =
+                        std::panic::catch_unwind(|| violation(&generate(seed)))
+                    else {
+                        panic!("seed {seed} panicked, as told above");
+                    };
                     let counts = count(&record);
                     let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
                     tally.add(seed, counts, violation);

@@ -14,7 +14,7 @@ use tachograph_core::{
 use super::World;
 use super::running::Running;
 use crate::history::{Call, How, Start, TRIGGERS};
-use crate::parts::{Notes, ProbedSampler, ProbedStore, SlowSnapshot, moment, wall};
+use crate::parts::{Notes, ProbedClock, ProbedSampler, ProbedStore, SlowSnapshot, moment, wall};
 use crate::pool::Pool;
 use crate::record::{Life, Refused};
 use crate::sabotage::{InventingSampler, Sabotage, SabotagedStore};
@@ -79,7 +79,7 @@ impl World<'_> {
         sampler.set_profile_bytes(self.profile_bytes);
         let mut parts = Parts::new(
             window,
-            Arc::new(self.clock.clone()),
+            Arc::new(ProbedClock::new(self.clock.clone())),
             Arc::new(pool.clone()),
             self.probed_sampler(&sampler, &notes),
             self.probed_store(faulty_store(store, start), &notes),
