@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use addr2line::Context;
-use addr2line::gimli::{DwarfSections, EndianSlice, RunTimeEndian, SectionId};
+use addr2line::gimli::{self, DwarfSections, EndianSlice, Reader, RunTimeEndian, SectionId};
+#[cfg(feature = "reader")]
+use addr2line::gimli::{Dwarf, EndianRcSlice};
 use flate2::read::ZlibDecoder;
 use object::{CompressionFormat, Object, ObjectSection};
 
@@ -32,14 +34,9 @@ pub(crate) struct DebugFrame {
 pub(crate) fn frames(file: &Parsed<'_>, addresses: &[u64]) -> Result<Vec<Vec<DebugFrame>>> {
     let mut budget = SECTION_BYTES_MAX;
     let sections = DwarfSections::load(|id| section(file, id, &mut budget))?;
-    let endian = match file.is_little_endian() {
-        true => RunTimeEndian::Little,
-        false => RunTimeEndian::Big,
-    };
+    let endian = endian(file);
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let context = Context::from_dwarf(dwarf).map_err(|source| {
-        Error::malformed("the debug information cannot be read").caused_by(source)
-    })?;
+    let context = Context::from_dwarf(dwarf).map_err(unusable)?;
     Ok(addresses
         .iter()
         // One unit that cannot be understood does not make the others worthless.
@@ -47,10 +44,33 @@ pub(crate) fn frames(file: &Parsed<'_>, addresses: &[u64]) -> Result<Vec<Vec<Deb
         .collect())
 }
 
-fn frames_at(
-    context: &Context<EndianSlice<'_, RunTimeEndian>>,
+/// The debug information of a file, held by itself: it stays when the file is let go.
+#[cfg(feature = "reader")]
+pub(crate) fn owned(file: &Parsed<'_>) -> Result<Context<EndianRcSlice<RunTimeEndian>>> {
+    let mut budget = SECTION_BYTES_MAX;
+    let endian = endian(file);
+    let dwarf = Dwarf::load(|id| {
+        let bytes = section(file, id, &mut budget)?;
+        Ok::<_, Error>(EndianRcSlice::new(bytes.into(), endian))
+    })?;
+    Context::from_dwarf(dwarf).map_err(unusable)
+}
+
+fn endian(file: &Parsed<'_>) -> RunTimeEndian {
+    match file.is_little_endian() {
+        true => RunTimeEndian::Little,
+        false => RunTimeEndian::Big,
+    }
+}
+
+fn unusable(source: gimli::Error) -> Error {
+    Error::malformed("the debug information cannot be read").caused_by(source)
+}
+
+pub(crate) fn frames_at<R: Reader>(
+    context: &Context<R>,
     address: u64,
-) -> std::result::Result<Vec<DebugFrame>, addr2line::gimli::Error> {
+) -> std::result::Result<Vec<DebugFrame>, gimli::Error> {
     let mut found = Vec::new();
     let mut frames = context.find_frames(address).skip_all_loads()?;
     while let Some(frame) = frames.next()? {

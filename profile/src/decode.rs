@@ -26,25 +26,35 @@ impl Profile {
     /// [`ErrorKind::Malformed`] if the bytes are not a profile, or not one that is
     /// coherent (see [`Profile::from_message`]).
     pub fn decode(bytes: &[u8], max_uncompressed: u64) -> Result<Self> {
-        if bytes.is_empty() {
-            return Err(Error::malformed("the input is empty; a profile is not"));
-        }
-        let plain = if bytes.starts_with(&GZIP_MAGIC) {
-            Cow::Owned(inflate(bytes, max_uncompressed)?)
-        } else {
-            Cow::Borrowed(bytes)
-        };
-        if plain.len() as u64 > max_uncompressed {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the profile has more than the {max_uncompressed} bytes allowed"),
-            ));
-        }
-        let message = proto::Profile::decode(&*plain).map_err(|source| {
+        Self::decode_plain(&plain(bytes, max_uncompressed)?)
+    }
+
+    /// Reads a profile from the bytes of its message.
+    pub(crate) fn decode_plain(plain: &[u8]) -> Result<Self> {
+        let message = proto::Profile::decode(plain).map_err(|source| {
             Error::malformed("the bytes are not a message of the pprof format").caused_by(source)
         })?;
         Self::from_message(message)
     }
+}
+
+/// The bytes of the message, of which there are at most `max`.
+pub(crate) fn plain(bytes: &[u8], max: u64) -> Result<Cow<'_, [u8]>> {
+    if bytes.is_empty() {
+        return Err(Error::malformed("the input is empty; a profile is not"));
+    }
+    let plain = if bytes.starts_with(&GZIP_MAGIC) {
+        Cow::Owned(inflate(bytes, max)?)
+    } else {
+        Cow::Borrowed(bytes)
+    };
+    if plain.len() as u64 > max {
+        return Err(Error::new(
+            ErrorKind::TooLarge,
+            format!("the profile has more than the {max} bytes allowed"),
+        ));
+    }
+    Ok(plain)
 }
 
 /// At most one byte more than `max`, so that the caller sees that there is more.

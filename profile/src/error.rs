@@ -79,3 +79,14 @@ impl StdError for Error {
 
 /// The result of this crate's fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The text of an error with those of its causes, in one line.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

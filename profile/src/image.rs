@@ -69,7 +69,7 @@ fn check(metadata: &fs::Metadata) -> Result<()> {
     Ok(())
 }
 
-fn own_build_id(parsed: &Parsed<'_>) -> Option<String> {
+pub(crate) fn own_build_id(parsed: &Parsed<'_>) -> Option<String> {
     match parsed.format() {
         BinaryFormat::MachO => Some(build_id_text(&parsed.mach_uuid().ok()??)),
         _ => Some(build_id_text(parsed.build_id().ok()??)),

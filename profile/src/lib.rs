@@ -33,6 +33,9 @@
 //! # Ok::<(), tachograph_profile::Error>(())
 //! ```
 //!
+//! What only a reader of profiles needs, and a service never, is in `reader`, behind
+//! the feature of that name.
+//!
 //! Nothing here samples, and nothing here is written for a signal handler: all of it
 //! allocates, and looking up names reads files.
 

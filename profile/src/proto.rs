@@ -86,7 +86,7 @@ pub struct Sample {
 }
 
 /// A key with a text or a number.
-#[derive(Clone, Copy, PartialEq, Eq, Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct Label {
     /// String: the key.
     #[prost(int64, tag = "1")]
@@ -161,7 +161,7 @@ pub struct Location {
 }
 
 /// A line of source in a function.
-#[derive(Clone, Copy, PartialEq, Eq, Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct Line {
     /// Id of the [`Function`]; 0 if it is not known.
     #[prost(uint64, tag = "1")]

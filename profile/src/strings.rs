@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 /// Every text once; number 0 is the empty one, as the format demands.
+#[derive(Debug)]
 pub(crate) struct Strings {
     numbers: HashMap<String, i64>,
     table: Vec<String>,
@@ -27,6 +28,12 @@ impl Strings {
         self.numbers.insert(text.to_owned(), number);
         self.table.push(text.to_owned());
         number
+    }
+
+    /// The text of a number that was given out.
+    #[cfg(feature = "reader")]
+    pub(crate) fn text(&self, number: i64) -> &str {
+        &self.table[number as usize]
     }
 
     pub(crate) fn into_table(self) -> Vec<String> {

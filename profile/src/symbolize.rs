@@ -4,7 +4,7 @@ use crate::debug::{self, DebugFrame};
 use crate::error::Result;
 use crate::image::Image;
 use crate::module::{LoadedModules, Module};
-use crate::symbols;
+use crate::symbols::Symbols;
 
 /// Where function names come from.
 ///
@@ -99,7 +99,7 @@ fn resolve_in(module: &Module, link: &[u64], names: Names) -> Result<Vec<Resolve
     };
     let image = Image::open(path)?;
     let file = image.parse(module.build_id())?;
-    let symbols = symbols::names(&file, link);
+    let symbols = Symbols::of(&file).names(&file, link);
     let mut debug = match names {
         Names::SymbolTable => Vec::new(),
         // Without usable debug information the symbol table has to do.
@@ -113,7 +113,7 @@ fn resolve_in(module: &Module, link: &[u64], names: Names) -> Result<Vec<Resolve
         .collect())
 }
 
-fn combine(symbol: Option<String>, debug: Vec<DebugFrame>) -> Resolved {
+pub(crate) fn combine(symbol: Option<String>, debug: Vec<DebugFrame>) -> Resolved {
     let Some(outermost) = debug.len().checked_sub(1) else {
         return Resolved {
             frames: symbol.into_iter().map(|name| named(name, None)).collect(),
@@ -168,13 +168,11 @@ fn named(system_name: String, at: Option<DebugFrame>) -> Frame {
 }
 
 fn note(module: &Module, error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = format!("no names for {}: {error}", module.path().display());
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
+    format!(
+        "no names for {}: {}",
+        module.path().display(),
+        crate::error::chain(error)
+    )
 }
 
 #[cfg(test)]

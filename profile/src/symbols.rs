@@ -21,14 +21,22 @@ struct Symbol {
     dynamic: bool,
 }
 
-/// The linker's name of the function at each link-time address, where the table
-/// has one. `addresses` must be ascending.
-pub(crate) fn names(file: &Parsed<'_>, addresses: &[u64]) -> Vec<Option<String>> {
-    let symbols = arrange(code_symbols(file));
-    containing(&symbols, addresses)
-        .into_iter()
-        .map(|symbol| name(file, symbol?))
-        .collect()
+/// The symbols of code in a file.
+pub(crate) struct Symbols(Vec<Symbol>);
+
+impl Symbols {
+    pub(crate) fn of(file: &Parsed<'_>) -> Self {
+        Self(arrange(code_symbols(file)))
+    }
+
+    /// The linker's name of the function at each link-time address, where the table of
+    /// `file` has one. `addresses` must be ascending.
+    pub(crate) fn names(&self, file: &Parsed<'_>, addresses: &[u64]) -> Vec<Option<String>> {
+        containing(&self.0, addresses)
+            .into_iter()
+            .map(|symbol| name(file, symbol?))
+            .collect()
+    }
 }
 
 /// The symbol that each address lies in. Where symbols nest, that is the innermost.

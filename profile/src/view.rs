@@ -236,6 +236,6 @@ impl<'a> MappingView<'a> {
     }
 }
 
-fn known(text: &str) -> Option<&str> {
+pub(crate) fn known(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }

@@ -3,8 +3,15 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, ErrorKind, Result};
 use crate::profile::Profile;
+use crate::proto;
 use crate::view::SampleView;
+
+/// All stacks of a profile have at most so many frames together.
+const FRAMES_MAX: u64 = 1 << 30;
 
 /// What counts as one and the same frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,10 +52,11 @@ pub struct Frame {
 /// # let profile = builder.finish(&modules, Names::SymbolTable, None);
 ///
 /// let mut frames = FrameSet::new(Granularity::Functions);
-/// let stacks = frames.take_in(&profile);
+/// let stacks = frames.take_in(&profile, |_, _| true)?;
 /// let sample = profile.samples().next().expect("one sample");
 /// let names: Vec<&str> = stacks.of(&sample).map(|it| frames.get(it).name.as_str()).collect();
 /// assert_eq!(names, ["demo+0x1234", "demo+0x1100"]);
+/// # Ok::<(), tachograph_profile::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FrameSet {
@@ -70,49 +78,94 @@ impl FrameSet {
 
     /// Takes in the frames of a profile, and says which its stacks have.
     ///
-    /// A location without any function is a frame without a name.
-    pub fn take_in(&mut self, profile: &Profile) -> Stacks {
+    /// A location without any function is a frame without a name. `is_kept` is given a
+    /// function's name and its source file, and has frames left out of all stacks.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] if the stacks have more than 2³⁰ frames together: many
+    /// locations that each stand for many inlined calls multiply.
+    pub fn take_in(
+        &mut self,
+        profile: &Profile,
+        is_kept: impl Fn(&str, &str) -> bool,
+    ) -> Result<Stacks> {
         let message = profile.message();
+        // Asked once for each function, however many lines it has.
+        let kept: Vec<bool> = message
+            .function
+            .iter()
+            .map(|it| is_kept(profile.text(it.name), profile.text(it.filename)))
+            .collect();
+        let keeps_unknown = is_kept("", "");
         let mut stacks = Stacks {
             frames: Vec::with_capacity(message.location.len()),
             spans: Vec::with_capacity(message.location.len()),
         };
+        let mut known = FxHashMap::default();
         for location in &message.location {
             let start = stacks.frames.len();
-            let module = || {
-                let place = profile.index().mappings.place(location.mapping_id)?;
-                Some(profile.text(message.mapping[place].filename).to_owned())
-            };
             for line in &location.line {
                 let function = profile.index().functions.place(line.function_id);
-                let function = function.map(|place| &message.function[place]);
-                let name = function.map_or("", |it| profile.text(it.name)).to_owned();
-                let lines = self.granularity == Granularity::Lines;
-                let frame = Frame {
-                    file: match function {
-                        Some(function) if lines => profile.text(function.filename).to_owned(),
-                        _ => String::new(),
-                    },
-                    line: if lines { line.line } else { 0 },
-                    module: match name.is_empty() {
-                        true => module().unwrap_or_default(),
-                        false => String::new(),
-                    },
-                    name,
-                };
-                stacks.frames.push(self.number(frame));
+                if function.map_or(keeps_unknown, |place| kept[place]) {
+                    let number = self.line(profile, &mut known, location, function, line.line);
+                    stacks.frames.push(number);
+                }
             }
-            if location.line.is_empty() {
-                stacks.frames.push(self.number(Frame {
-                    name: String::new(),
-                    file: String::new(),
-                    line: 0,
-                    module: module().unwrap_or_default(),
-                }));
+            if location.line.is_empty() && keeps_unknown {
+                stacks.frames.push(self.unknown(profile, location, 0));
             }
             stacks.spans.push(start..stacks.frames.len());
         }
-        stacks
+        stacks.are_followed(profile)?;
+        Ok(stacks)
+    }
+
+    /// The number of the frame of a line. `known` has those of this profile, by place
+    /// of the function and line.
+    fn line(
+        &mut self,
+        profile: &Profile,
+        known: &mut FxHashMap<(usize, i64), u32>,
+        location: &proto::Location,
+        function: Option<usize>,
+        line: i64,
+    ) -> u32 {
+        let line = match self.granularity {
+            Granularity::Functions => 0,
+            Granularity::Lines => line,
+        };
+        let named = function.filter(|&place| profile.message().function[place].name != 0);
+        let Some(place) = named else {
+            return self.unknown(profile, location, line);
+        };
+        if let Some(&number) = known.get(&(place, line)) {
+            return number;
+        }
+        let function = &profile.message().function[place];
+        let number = self.number(Frame {
+            name: profile.text(function.name).to_owned(),
+            file: match self.granularity {
+                Granularity::Functions => String::new(),
+                Granularity::Lines => clean(profile.text(function.filename)),
+            },
+            line,
+            module: String::new(),
+        });
+        known.insert((place, line), number);
+        number
+    }
+
+    /// The number of a frame without a name.
+    fn unknown(&mut self, profile: &Profile, location: &proto::Location, line: i64) -> u32 {
+        let mapping = profile.index().mappings.place(location.mapping_id);
+        let mapping = mapping.map(|place| &profile.message().mapping[place]);
+        self.number(Frame {
+            name: String::new(),
+            file: String::new(),
+            line,
+            module: mapping.map_or_else(String::new, |it| profile.text(it.filename).to_owned()),
+        })
     }
 
     /// The number of `frame`, the next free one if it is new.
@@ -158,6 +211,20 @@ pub struct Stacks {
 }
 
 impl Stacks {
+    /// Fails if the stacks have too many frames together.
+    fn are_followed(&self, profile: &Profile) -> Result<()> {
+        let lengths = profile.samples().flat_map(|it| it.locations());
+        let lengths = lengths.map(|place| self.spans[place].len() as u64);
+        let frames = lengths.fold(0, u64::saturating_add);
+        if frames > FRAMES_MAX {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("the stacks have {frames} frames together; {FRAMES_MAX} are followed"),
+            ));
+        }
+        Ok(())
+    }
+
     /// The frames of a sample of that profile, leaf first, inlined ones included.
     pub fn of<'a>(
         &'a self,
@@ -167,20 +234,46 @@ impl Stacks {
             .locations()
             .flat_map(|place| self.frames[self.spans[place].clone()].iter().copied())
     }
+}
 
-    /// Leaves out the frames that `is_kept` refuses, for all samples.
-    pub fn retain(&mut self, mut is_kept: impl FnMut(u32) -> bool) {
-        let mut kept = Vec::with_capacity(self.frames.len());
-        for span in &mut self.spans {
-            let start = kept.len();
-            kept.extend(
-                self.frames[span.clone()]
-                    .iter()
-                    .copied()
-                    .filter(|&it| is_kept(it)),
-            );
-            *span = start..kept.len();
+/// A path without what does not change where it leads: `./a//b/../c` is `a/c`.
+fn clean(path: &str) -> String {
+    let is_absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|it| *it != "..") => {
+                parts.pop();
+            }
+            ".." if is_absolute => {}
+            part => parts.push(part),
         }
-        self.frames = kept;
+    }
+    let relative = parts.join("/");
+    match (is_absolute, relative.is_empty()) {
+        (true, _) => format!("/{relative}"),
+        (false, true) if !path.is_empty() => ".".to_owned(),
+        (false, _) => relative,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn paths_are_cleaned() {
+        for (path, expected) in [
+            ("", ""),
+            ("a/b.rs", "a/b.rs"),
+            ("./nptl/pthread_create.c", "nptl/pthread_create.c"),
+            ("/a//b/./c.go", "/a/b/c.go"),
+            ("a/../../b", "../b"),
+            ("/../a", "/a"),
+            ("./", "."),
+        ] {
+            assert_eq!(clean(path), expected, "{path}");
+        }
     }
 }

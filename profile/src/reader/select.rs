@@ -35,6 +35,25 @@ impl Selection {
     }
 }
 
+impl Profile {
+    /// The profile with none but the samples of `selection`.
+    ///
+    /// # Panics
+    ///
+    /// Never: fewer samples are as coherent.
+    #[must_use]
+    pub fn retained(self, selection: &Selection) -> Self {
+        let is_chosen: Vec<bool> = {
+            let is_chosen = selection.of(&self);
+            self.samples().map(|it| is_chosen(&it)).collect()
+        };
+        let mut message = self.into_message();
+        let mut is_chosen = is_chosen.into_iter();
+        message.sample.retain(|_| is_chosen.next() == Some(true));
+        Self::from_message(message).expect("less of a coherent message")
+    }
+}
+
 impl fmt::Debug for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selection")
