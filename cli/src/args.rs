@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 use tachograph_profile::reader::{Matcher, Selection};
 
-use crate::{list, top};
+use crate::{convert, diff, flame, list, manual, merge, symbolize, top, tree, verify};
 
 /// See what a CPU flight recorder left, and any profile in the pprof format.
 ///
@@ -23,22 +23,31 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     List(list::Args),
     Top(top::Args),
+    Tree(tree::Args),
+    Flame(flame::Args),
+    Diff(diff::Args),
+    Merge(merge::Args),
+    Symbolize(symbolize::Args),
+    Convert(convert::Args),
+    Verify(verify::Args),
+    Completions(manual::CompletionsArgs),
+    Manual(manual::Args),
 }
 
 /// Which profiles are read.
 #[derive(Debug, Args)]
-pub(crate) struct Inputs {
+pub(crate) struct Paths {
     /// Profiles, and directories with profiles; many are added up. `-` is standard input
     #[arg(value_name = "FILE or DIR", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+}
+
+/// What of the profiles is looked at.
+#[derive(Debug, Args)]
+pub(crate) struct Looking {
     /// The sample type to show, such as `cpu` or `inuse_space` [default: as the profile says]
     #[arg(long, value_name = "NAME")]
     pub(crate) value: Option<String>,
-}
-
-/// Which samples are looked at.
-#[derive(Debug, Args)]
-pub(crate) struct Selecting {
     /// Only samples of this task
     #[arg(long, value_name = "NAME")]
     pub(crate) task: Option<String>,
@@ -51,9 +60,15 @@ pub(crate) struct Selecting {
     /// No samples with a function, source file or binary on the stack that matches
     #[arg(long, value_name = "RE")]
     pub(crate) ignore: Option<Regex>,
+    /// Leave out frames of runtimes and standard libraries: what they use counts for who called them
+    #[arg(long)]
+    pub(crate) app: bool,
+    /// Do not look for lines and inlined calls in the binaries on this machine
+    #[arg(long)]
+    pub(crate) no_local_binaries: bool,
 }
 
-impl Selecting {
+impl Looking {
     pub(crate) fn selection(&self) -> Selection {
         let matcher = |regex: &Option<Regex>| {
             let regex = regex.clone()?;
@@ -77,4 +92,15 @@ pub(crate) struct Naming {
     /// Function names in full length, with hashes and generics
     #[arg(long)]
     pub(crate) full_names: bool,
+}
+
+/// Where a file is written to.
+#[derive(Debug, Args)]
+pub(crate) struct Saving {
+    /// The file to write; `-` is standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) path: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
 }

@@ -2,15 +2,28 @@
 
 #![forbid(unsafe_code)]
 
+mod app;
 mod args;
+mod binaries;
+mod convert;
+mod diff;
 mod error;
+mod flame;
 mod input;
 mod list;
+mod manual;
+mod merge;
 mod names;
 mod output;
+mod progress;
+mod reading;
+mod save;
 mod sidecar;
+mod symbolize;
 mod top;
+mod tree;
 mod units;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -26,6 +39,15 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::List(args) => list::run(&args, &mut output),
         Command::Top(args) => top::run(&args, &mut output),
+        Command::Tree(args) => tree::run(&args, &mut output),
+        Command::Flame(args) => flame::run(&args, &mut output),
+        Command::Diff(args) => diff::run(&args, &mut output),
+        Command::Merge(args) => merge::run(&args, &mut output),
+        Command::Symbolize(args) => symbolize::run(&args, &mut output),
+        Command::Convert(args) => convert::run(&args, &mut output),
+        Command::Verify(args) => verify::run(&args, &mut output),
+        Command::Completions(args) => manual::completions(&args, &mut output),
+        Command::Manual(args) => manual::run(&args, &mut output),
     };
     match outcome.and_then(|()| output.finish()) {
         Ok(()) => output.exit_code(),

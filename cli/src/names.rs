@@ -1,30 +1,63 @@
 //! Names of functions, for people.
 
+use std::collections::HashMap;
+
 use tachograph_profile::reader::Frame;
 
 /// Generic arguments longer than this are left out of a shortened name.
 const GENERICS_MAX: usize = 16;
 
+/// Longer names are cut before they are looked at: they are nobody's, and take time.
+const NAME_BYTES_MAX: usize = 4096;
+
 /// How a frame is called: by its function, with file and line if they were asked
 /// for; without a name by its binary.
 pub(crate) fn name(frame: &Frame, full: bool) -> String {
-    let mut name = if !frame.name.is_empty() {
-        match full {
-            true => demangled(&frame.name, true),
-            false => short(&demangled(&frame.name, false)),
-        }
-    } else if !frame.module.is_empty() {
-        let file = frame.module.rsplit('/').next().unwrap_or_default();
-        format!("[{file}]")
-    } else {
-        "[unknown]".to_owned()
-    };
+    let mut name = function(frame, full);
     if frame.line != 0 {
         name.push_str(&format!(" {}:{}", frame.file, frame.line));
     } else if !frame.file.is_empty() {
         name.push_str(&format!(" {}", frame.file));
     }
     name
+}
+
+/// How frames of one table are called: those that would look alike when shortened,
+/// in full.
+pub(crate) fn distinct(frames: &[&Frame], full: bool) -> Vec<String> {
+    let mut names: Vec<String> = frames.iter().map(|it| name(it, full)).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for name in &names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let alike: Vec<bool> = names.iter().map(|it| counts[it.as_str()] > 1).collect();
+    for ((shown, frame), is_alike) in names.iter_mut().zip(frames).zip(alike) {
+        if is_alike {
+            *shown = name(frame, true);
+        }
+    }
+    names
+}
+
+fn function(frame: &Frame, full: bool) -> String {
+    if !frame.name.is_empty() {
+        let name = beginning(&frame.name, NAME_BYTES_MAX);
+        match full {
+            true => demangled(name, true),
+            false => short(&demangled(name, false)),
+        }
+    } else if !frame.module.is_empty() {
+        let file = frame.module.rsplit('/').next().unwrap_or_default();
+        format!("[{file}]")
+    } else {
+        "[unknown]".to_owned()
+    }
+}
+
+/// At most `max` bytes of the text.
+fn beginning(text: &str, max: usize) -> &str {
+    let end = (0..=max.min(text.len())).rfind(|&it| text.is_char_boundary(it));
+    &text[..end.unwrap_or(0)]
 }
 
 /// Others leave names as the linker has them, or with the hash that makes them unique.
@@ -100,6 +133,26 @@ fn without_hash(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_look_alike_is_told_apart() {
+        let frame = |name: &str| Frame {
+            name: name.to_owned(),
+            file: String::new(),
+            line: 0,
+            module: String::new(),
+        };
+        let frames = [
+            frame("f::h0123456789abcdef"),
+            frame("f::h0123456789abcde0"),
+            frame("g::h0123456789abcdef"),
+        ];
+        let frames: Vec<&Frame> = frames.iter().collect();
+        assert_eq!(
+            distinct(&frames, false),
+            ["f::h0123456789abcdef", "f::h0123456789abcde0", "g"]
+        );
+    }
 
     #[test]
     fn hashes_and_long_generics_are_left_out() {

@@ -18,9 +18,13 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// What wants attention.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
+/// What is of less interest.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+
 /// Where a command writes to.
 pub(crate) struct Output {
     out: Box<dyn Write>,
+    is_terminal: bool,
     /// How many columns there are, if somebody looks at them.
     width: Option<usize>,
     has_findings: bool,
@@ -30,15 +34,27 @@ impl Output {
     /// Colours are left to the terminal's abilities, `NO_COLOR` and `CLICOLOR`.
     pub(crate) fn of_process() -> Self {
         let stdout = io::stdout();
-        let terminal = stdout
-            .is_terminal()
-            .then(terminal_size::terminal_size)
-            .flatten();
+        let is_terminal = stdout.is_terminal();
+        let size = is_terminal.then(terminal_size::terminal_size).flatten();
         Self {
-            width: terminal.map(|(width, _)| usize::from(width.0)),
+            is_terminal,
+            width: size.map(|(width, _)| usize::from(width.0)),
             out: Box::new(BufWriter::new(AutoStream::auto(stdout))),
             has_findings: false,
         }
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// Something is not as it should be, and the exit status says so.
+    pub(crate) fn find(&mut self) {
+        self.has_findings = true;
     }
 
     /// One line on standard error about something that is not as it should be, and the

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde::Serialize;
-use tachograph_profile::reader::{FrameSet, Granularity, Row, Table, ValueKind};
+use tachograph_profile::reader::{Frame, FrameSet, Granularity, Row, Table};
 
-use crate::args::{Inputs, Naming, Selecting};
+use crate::args::{Looking, Naming, Paths};
 use crate::error::Result;
-use crate::input;
 use crate::names;
 use crate::output::{Align, Cell, Grid, HEADING, Output, escaped};
+use crate::reading::Reader;
 use crate::units;
 
 /// Show what each function used, by itself and with what it called
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    inputs: Inputs,
+    paths: Paths,
     #[command(flatten)]
-    selecting: Selecting,
+    looking: Looking,
     #[command(flatten)]
     naming: Naming,
     /// One table for each text of this label, such as `task` or `thread`
@@ -37,9 +37,10 @@ pub(crate) struct Args {
 }
 
 /// The tables of all profiles together.
-struct Tables {
-    frames: FrameSet,
-    kind: Option<ValueKind>,
+struct Tables<'a> {
+    frames: &'a FrameSet,
+    kind: &'a str,
+    unit: &'a str,
     /// By the text of the label asked for; under `None` what has no such label, and
     /// everything if none was asked for.
     tables: BTreeMap<Option<String>, Table>,
@@ -47,46 +48,35 @@ struct Tables {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
-    let tables = read(args, output)?;
+    let mut reader = Reader::new(
+        &args.looking,
+        match args.lines {
+            true => Granularity::Lines,
+            false => Granularity::Functions,
+        },
+    );
+    let mut tables: BTreeMap<Option<String>, Table> = BTreeMap::new();
+    let extent = reader.read(&args.paths.paths, output, |_, sample, stack, value| {
+        let label = args.by.as_deref().and_then(|key| sample.label(key));
+        let table = tables.entry(label.map(str::to_owned)).or_default();
+        table.add(stack.iter().copied(), value);
+        Ok(())
+    })?;
+    let (kind, unit) = reader.kind();
+    let tables = Tables {
+        frames: &reader.frames,
+        kind,
+        unit,
+        tables,
+        profiles: extent.profiles,
+    };
     match args.json {
         true => print_json(args, &tables, output),
         false => print(args, &tables, output),
     }
 }
 
-fn read(args: &Args, output: &mut Output) -> Result<Tables> {
-    let selection = args.selecting.selection();
-    let mut tables = Tables {
-        frames: FrameSet::new(match args.lines {
-            true => Granularity::Lines,
-            false => Granularity::Functions,
-        }),
-        kind: None,
-        tables: BTreeMap::new(),
-        profiles: 0,
-    };
-    tables.profiles = input::for_each_profile(&args.inputs.paths, output, |_, profile| {
-        let place = input::value_place(&mut tables.kind, args.inputs.value.as_deref(), &profile)?;
-        let stacks = tables.frames.take_in(&profile);
-        let is_chosen = selection.of(&profile);
-        for sample in profile.samples().filter(|it| is_chosen(it)) {
-            let label = args.by.as_deref().and_then(|key| sample.label(key));
-            let table = match tables.tables.get_mut(&label.map(str::to_owned)) {
-                Some(table) => table,
-                None => tables.tables.entry(label.map(str::to_owned)).or_default(),
-            };
-            table.add(stacks.of(&sample), sample.values()[place]);
-        }
-        Ok(())
-    })?;
-    Ok(tables)
-}
-
-impl Tables {
-    fn unit(&self) -> &str {
-        self.kind.as_ref().map_or("", |it| &it.unit)
-    }
-
+impl Tables<'_> {
     fn total(&self) -> i64 {
         let sums = self.tables.values().map(Table::total);
         sums.fold(0, i64::saturating_add)
@@ -105,19 +95,19 @@ impl Tables {
     }
 }
 
-fn print(args: &Args, tables: &Tables, output: &mut Output) -> Result {
-    let kind = tables.kind.as_ref().map_or("", |it| &it.name);
-    let total = units::value(tables.total(), tables.unit());
-    let profiles = match tables.profiles {
-        1 => "1 profile".to_owned(),
-        more => format!("{more} profiles"),
-    };
-    writeln!(output, "{}: {total} in {profiles}", escaped(kind))?;
+fn print(args: &Args, tables: &Tables<'_>, output: &mut Output) -> Result {
+    writeln!(
+        output,
+        "{}: {} in {}",
+        escaped(tables.kind),
+        units::value(tables.total(), tables.unit),
+        units::profiles(tables.profiles)
+    )?;
     let count = args.rows.unwrap_or(if args.by.is_some() { 10 } else { 30 });
     for (label, table) in tables.by_size() {
         if let Some(key) = &args.by {
             let share = units::percent(table.total(), tables.magnitude());
-            let total = units::value(table.total(), tables.unit());
+            let total = units::value(table.total(), tables.unit);
             let who = match label {
                 Some(text) => format!("{key} {text}"),
                 None => format!("(no {key})"),
@@ -129,7 +119,7 @@ fn print(args: &Args, tables: &Tables, output: &mut Output) -> Result {
                 escaped(&who)
             )?;
         }
-        let rows = table.rows(&tables.frames);
+        let rows = table.rows(tables.frames);
         let shown = match count {
             0 => rows.len(),
             count => rows.len().min(count),
@@ -142,7 +132,7 @@ fn print(args: &Args, tables: &Tables, output: &mut Output) -> Result {
     Ok(())
 }
 
-fn print_rows(args: &Args, tables: &Tables, rows: &[Row], output: &mut Output) -> Result {
+fn print_rows(args: &Args, tables: &Tables<'_>, rows: &[Row], output: &mut Output) -> Result {
     let whole = tables.magnitude();
     let mut grid = Grid::new(&[
         ("SELF", Align::Right),
@@ -151,16 +141,17 @@ fn print_rows(args: &Args, tables: &Tables, rows: &[Row], output: &mut Output) -
         ("", Align::Right),
         (if args.lines { "LINE" } else { "FUNCTION" }, Align::Left),
     ]);
-    for row in rows {
-        let value = |value| Cell::from(units::value(value, tables.unit()));
+    let frames: Vec<&Frame> = rows.iter().map(|it| tables.frames.get(it.frame)).collect();
+    let names = names::distinct(&frames, args.naming.full_names);
+    for (row, name) in rows.iter().zip(names) {
+        let value = |value| Cell::from(units::value(value, tables.unit));
         let share = |value| Cell::from(units::percent(value, whole));
-        let frame = tables.frames.get(row.frame);
         grid.row(vec![
             value(row.own),
             share(row.own),
             value(row.cumulative),
             share(row.cumulative),
-            names::name(frame, args.naming.full_names).into(),
+            name.into(),
         ]);
     }
     grid.print(output)
@@ -197,10 +188,10 @@ struct ReportRow<'a> {
     total: i64,
 }
 
-fn print_json(args: &Args, tables: &Tables, output: &mut Output) -> Result {
+fn print_json(args: &Args, tables: &Tables<'_>, output: &mut Output) -> Result {
     let report = Report {
-        value: tables.kind.as_ref().map_or("", |it| &it.name),
-        unit: tables.unit(),
+        value: tables.kind,
+        unit: tables.unit,
         profiles: tables.profiles,
         total: tables.total(),
         tables: tables
@@ -211,7 +202,7 @@ fn print_json(args: &Args, tables: &Tables, output: &mut Output) -> Result {
                 text: text.as_deref(),
                 total: table.total(),
                 rows: table
-                    .rows(&tables.frames)
+                    .rows(tables.frames)
                     .into_iter()
                     .take(match args.rows {
                         None | Some(0) => usize::MAX,

@@ -2,16 +2,34 @@
 
 /// A value in its profile's unit, for people: `2.84 s`, `1.5 MiB`, `375`.
 pub(crate) fn value(value: i64, unit: &str) -> String {
-    let seconds = match unit {
-        "nanoseconds" | "nanosecond" | "ns" => 1e-9,
-        "microseconds" | "microsecond" | "us" => 1e-6,
-        "milliseconds" | "millisecond" | "ms" => 1e-3,
-        "seconds" | "second" | "s" => 1.0,
+    match unit {
         "bytes" | "byte" | "b" | "B" => return bytes(value),
         "count" | "" => return value.to_string(),
-        _ => return format!("{value} {unit}"),
-    };
-    duration(value as f64 * seconds)
+        _ => {}
+    }
+    match seconds_in(unit) {
+        Some(seconds) => duration(value as f64 * seconds),
+        None => format!("{value} {unit}"),
+    }
+}
+
+/// How many seconds the unit has, if it is one of time.
+pub(crate) fn seconds_in(unit: &str) -> Option<f64> {
+    match unit {
+        "nanoseconds" | "nanosecond" | "ns" => Some(1e-9),
+        "microseconds" | "microsecond" | "us" => Some(1e-6),
+        "milliseconds" | "millisecond" | "ms" => Some(1e-3),
+        "seconds" | "second" | "s" => Some(1.0),
+        _ => None,
+    }
+}
+
+/// `1 profile`, `3 profiles`.
+pub(crate) fn profiles(count: usize) -> String {
+    match count {
+        1 => "1 profile".to_owned(),
+        more => format!("{more} profiles"),
+    }
 }
 
 /// Seconds, for people.

@@ -11,7 +11,7 @@ use super::file::bounded;
 use crate::error::{Error, Result, chain};
 
 /// The largest sidecar that a recorder can be told to write.
-const SIDECAR_BYTES_MAX: u64 = 1 << 20;
+pub(crate) const SIDECAR_BYTES_MAX: u64 = 1 << 20;
 
 /// What stands in a recorded directory under one name.
 #[derive(Debug)]

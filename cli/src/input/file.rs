@@ -5,13 +5,17 @@ use std::io::Read;
 use std::path::Path;
 
 use tachograph_profile::Profile;
+use tachograph_profile::reader::Caps;
 
 use crate::error::chain;
 
 /// The largest file that is read, as it is on disk.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// The largest profile that is read, uncompressed.
-const PLAIN_BYTES_MAX: u64 = 1 << 30;
+/// The largest profile that is read, uncompressed and in memory.
+const CAPS: Caps = Caps {
+    uncompressed: 512 << 20,
+    memory: 4 << 30,
+};
 
 /// The profile in the file at `path`; `-` is standard input.
 pub(crate) fn profile(path: &Path) -> Result<Profile, String> {
@@ -20,7 +24,12 @@ pub(crate) fn profile(path: &Path) -> Result<Profile, String> {
     } else {
         bounded(path, FILE_BYTES_MAX)?
     };
-    Profile::decode(&bytes, PLAIN_BYTES_MAX).map_err(|error| chain(&error))
+    decoded(&bytes)
+}
+
+/// The profile of which `bytes` are the file.
+pub(crate) fn decoded(bytes: &[u8]) -> Result<Profile, String> {
+    Profile::decode_within(bytes, CAPS).map_err(|error| chain(&error))
 }
 
 /// The bytes of the file at `path`, if it has at most `max`.

@@ -3,17 +3,17 @@
 mod capture;
 mod file;
 
-pub(crate) use capture::{Capture, captures};
-pub(crate) use file::profile;
+pub(crate) use capture::{Capture, SIDECAR_BYTES_MAX, captures};
+pub(crate) use file::{bounded, decoded, profile};
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tachograph_profile::Profile;
-use tachograph_profile::reader::ValueKind;
 
-use crate::error::{Error, Result, chain};
+use crate::error::{Error, Result};
 use crate::output::Output;
+use crate::progress::Progress;
 
 /// How the names of profiles end: ours, and what others call theirs.
 const ENDINGS: [&str; 4] = [".pprof", ".pb.gz", ".pb", ".prof"];
@@ -72,30 +72,18 @@ pub(crate) fn for_each_profile(
 ) -> Result<usize> {
     let mut count = 0;
     let files = files(paths, output);
+    let progress = Progress::of(files.len());
     for path in &files {
         match profile(path).and_then(|profile| each(path, profile)) {
             Ok(()) => count += 1,
-            Err(problem) => output.complain(format!("{}: {problem}", path.display())),
+            Err(problem) => {
+                progress.aside(|| output.complain(format!("{}: {problem}", path.display())));
+            }
         }
+        progress.advance();
     }
     if count == 0 {
         return Err(Error::Finding("no profile could be read".to_owned()));
     }
     Ok(count)
-}
-
-/// Where the values asked for are in the samples of `profile`: those of the sample
-/// type `wanted`, or of the one that the first profile wants to be shown. `kind` is what the
-/// profiles before it had.
-pub(crate) fn value_place(
-    kind: &mut Option<ValueKind>,
-    wanted: Option<&str>,
-    profile: &Profile,
-) -> std::result::Result<usize, String> {
-    let own = match wanted {
-        Some(name) => ValueKind::named(name, profile).map_err(|it| chain(&it))?,
-        None => ValueKind::default_of(profile).ok_or("the profile has no sample types")?,
-    };
-    let kind = kind.get_or_insert(own);
-    kind.place_in(profile).map_err(|it| chain(&it))
 }
