@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 use tachograph_profile::reader::{Matcher, Selection};
 
-use crate::{convert, diff, flame, list, manual, merge, symbolize, top, tree, verify};
+use crate::{convert, diff, flame, list, manual, merge, report, symbolize, top, tree, verify};
 
 /// See what a CPU flight recorder left, and any profile in the pprof format.
 ///
@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Symbolize(symbolize::Args),
     Convert(convert::Args),
+    Report(report::Args),
     Verify(verify::Args),
     Completions(manual::CompletionsArgs),
     Manual(manual::Args),

@@ -17,6 +17,7 @@ mod names;
 mod output;
 mod progress;
 mod reading;
+mod report;
 mod save;
 mod sidecar;
 mod symbolize;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge::run(&args, &mut output),
         Command::Symbolize(args) => symbolize::run(&args, &mut output),
         Command::Convert(args) => convert::run(&args, &mut output),
+        Command::Report(args) => report::run(&args, &mut output),
         Command::Verify(args) => verify::run(&args, &mut output),
         Command::Completions(args) => manual::completions(&args, &mut output),
         Command::Manual(args) => manual::run(&args, &mut output),

@@ -1,0 +1,11 @@
+//! `tachograph report`: what the page holds, and what it shows in a browser.
+
+mod browser;
+mod expected;
+mod hostile;
+mod model;
+mod node;
+mod page;
+mod recording;
+mod shown;
+mod three_days;
