@@ -50,7 +50,13 @@ pub(crate) fn captures(directory: &Path) -> Result<Vec<Capture>> {
             sidecar: None,
             is_unfinished: false,
         });
+        // Nobody named it: a pipe would be waited for, and a link leads elsewhere.
+        let is_regular = entry.file_type().is_ok_and(|it| it.is_file());
         match kind {
+            EntryKind::Sidecar if !is_regular => {
+                capture.sidecar = Some(Err("this is not a regular file".to_owned()));
+            }
+            _ if !is_regular => {}
             // One that vanishes meanwhile was not there.
             EntryKind::Profile => capture.profile_bytes = entry.metadata().ok().map(|it| it.len()),
             EntryKind::Sidecar => capture.sidecar = Some(sidecar(&entry.path())),

@@ -188,6 +188,31 @@ fn a_bad_file_is_named_and_the_others_count() {
     assert_eq!(model.captures()[1]["reason"], json!(null));
 }
 
+#[test]
+fn a_pipe_or_a_link_that_is_named_like_a_capture_is_not_opened() {
+    let desk = Desk::new();
+    let good = capture(0, vec![sample("app::work", "job")]);
+    good.write(&desk.recorded());
+    let at = |entry: String| desk.recorded().join(entry);
+    let (pipe, link) = (capture(10, Vec::new()), capture(20, Vec::new()));
+    for entry in [pipe.name().profile(), pipe.name().sidecar()] {
+        let made = std::process::Command::new("mkfifo").arg(at(entry)).status();
+        assert!(made.expect("mkfifo runs").success());
+    }
+    std::os::unix::fs::symlink(at(good.name().profile()), at(link.name().profile()))
+        .expect("a link");
+    std::os::unix::fs::symlink(at(good.name().sidecar()), at(link.name().sidecar()))
+        .expect("a link");
+
+    let said = desk.report(1);
+    for refused in [pipe, link] {
+        let name = refused.name().profile();
+        let line = said.lines().find(|it| it.contains(&name));
+        assert!(line.is_some_and(|it| it.contains("regular file")), "{said}");
+    }
+    assert_eq!(desk.model().captures().len(), 1);
+}
+
 fn encoded(capture: &Capture, change: impl Fn(&mut proto::Profile)) -> Vec<u8> {
     let mut message = capture.message();
     change(&mut message);
