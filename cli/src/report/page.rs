@@ -30,6 +30,7 @@ const SCRIPT: &str = concat!(
     include_str!("assets/dom.js"),
     include_str!("assets/state.js"),
     include_str!("assets/data.js"),
+    include_str!("assets/scope.js"),
     include_str!("assets/sums.js"),
     include_str!("assets/derived.js"),
     include_str!("assets/notes.js"),

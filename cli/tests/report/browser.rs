@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::expected::{Filter, Sums, assert_shows, numbers, seconds};
 use crate::node::node;
-use crate::page::Desk;
+use crate::page::{Desk, Model};
 use crate::recording::Capture;
 use crate::shown::Shown;
 use crate::three_days;
@@ -139,6 +139,11 @@ fn the_page_shows_what_was_recorded_whatever_is_done_to_it() {
     );
     assert_eq!(searched.list("rows").len(), 1);
 
+    let own = Sums::of(&own_alone(&captures, &desk.model()), Filter::default());
+    assert!(own.cumulative.len() < all.cumulative.len());
+    step("own").assert_one(&own);
+    assert_eq!(step("own no more").0["frames"], opened.0["frames"]);
+
     assert_flames(&step, &all, zoom);
     let sorted: Vec<_> = step("sorted")
         .list("rows")
@@ -153,9 +158,21 @@ fn the_page_shows_what_was_recorded_whatever_is_done_to_it() {
     let colours = &shown["colours"];
     assert_ne!(colours["light"], colours["dark"]);
     assert_eq!(colours["light"], colours["chosenLight"]);
+    assert_eq!(colours["light"], colours["printed"], "paper is light");
     assert_eq!(colours["dark"], colours["chosenDark"]);
     assert_eq!(shown["help"], json!([true, false]));
     take_pictures(&desk);
+}
+
+/// The captures without the frames that the page takes for those of libraries.
+fn own_alone(captures: &[Capture], model: &Model) -> Vec<Capture> {
+    let libraries = model.libraries();
+    assert!(libraries.contains("clone3") && !libraries.contains("service::library::count_words"));
+    let mut captures = captures.to_vec();
+    for sample in captures.iter_mut().flat_map(|it| &mut it.samples) {
+        sample.stack.retain(|it| !libraries.contains(it));
+    }
+    captures
 }
 
 #[track_caller]

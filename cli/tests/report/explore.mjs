@@ -69,6 +69,11 @@ const shown = await withPage(file, async (page) => {
   await page.locator("#search").fill("");
   await page.keyboard.press("Escape");
 
+  await page.keyboard.press("o");
+  await step("own");
+  await page.click("#own");
+  await step("own no more");
+
   await frame(plan.zoom).click();
   await step("zoomed");
   await page.keyboard.press("f");
@@ -108,10 +113,13 @@ const shown = await withPage(file, async (page) => {
   await page.keyboard.press("c");
   await step("compares no more");
 
-  const colour = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const colour = () => page.evaluate(() => getComputedStyle(document.documentElement).color);
   const colours = { light: await colour() };
   await page.emulateMedia({ colorScheme: "dark" });
   colours.dark = await colour();
+  await page.emulateMedia({ media: "print" });
+  colours.printed = await colour();
+  await page.emulateMedia({ media: "screen" });
   await page.click("#theme");
   colours.chosenLight = await colour();
   await page.click("#theme");

@@ -1,5 +1,6 @@
 //! Running the command, and reading the page that it writes.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -112,6 +113,17 @@ impl Model {
 
     pub(crate) fn captures(&self) -> &[Value] {
         self.json["captures"].as_array().expect("captures")
+    }
+
+    /// Names of the functions that are not the application's own.
+    pub(crate) fn libraries(&self) -> HashSet<String> {
+        let functions = &self.json["functions"];
+        let names = functions["name"].as_array().expect("names").iter();
+        names
+            .zip(self.numbers(&functions["library"]))
+            .filter(|(_, library)| *library == 1)
+            .filter_map(|(name, _)| self.text(name))
+            .collect()
     }
 
     /// The functions of every stack, the outermost caller first.

@@ -13,7 +13,9 @@ await withPage(file, async (page) => {
   await shoot("report-light");
   await page.emulateMedia({ colorScheme: "dark" });
   await page.click("#compare-usual");
+  await page.click("#own");
   await shoot("report-compare-dark");
+  await page.click("#own");
   await page.emulateMedia({ colorScheme: "light" });
   await page.keyboard.press("c");
   await page.click("#pick-all");

@@ -59,20 +59,24 @@ function expandCapture(capture, index, text) {
 }
 
 function expandStacks(wire) {
-  const size = wire.up.length;
+  const parent = Int32Array.from(wire.up, (up, stack) => stack - up);
+  return linked(parent, Int32Array.from(wire.function));
+}
+
+/** Stacks with the way from each to those that extend it. */
+function linked(parent, functions) {
+  const size = parent.length;
   const stacks = {
     size,
-    parent: new Int32Array(size),
-    function: Int32Array.from(wire.function),
+    parent,
+    function: functions,
     // 0 is nobody's child or sibling, and stands for none.
     first: new Int32Array(size),
     next: new Int32Array(size),
   };
   for (let stack = size - 1; stack > 0; stack -= 1) {
-    const parent = stack - wire.up[stack];
-    stacks.parent[stack] = parent;
-    stacks.next[stack] = stacks.first[parent];
-    stacks.first[parent] = stack;
+    stacks.next[stack] = stacks.first[parent[stack]];
+    stacks.first[parent[stack]] = stack;
   }
   return stacks;
 }

@@ -3,7 +3,7 @@
 class Derived {
   constructor(recording) {
     this.recording = recording;
-    watch(["base", "other", "task", "thread", "unit"], () => this.sum());
+    watch(["base", "other", "task", "thread", "unit", "own"], () => this.sum());
     watch(["search"], () => this.match());
   }
 

@@ -27,8 +27,8 @@ class Flame {
       onpointerleave: hideTip,
     });
     this.hues = recording.names.map((name, it) => (recording.library[it] ? "library" : `hue-${hash(familyOf(name)) % HUES}`));
-    watch(["base", "other", "task", "thread", "by", "unit", "zoom", "width"], () => this.draw());
-    watch(["search", "base", "other", "task", "thread", "by", "unit", "zoom", "width"], () => this.mark());
+    watch(["base", "other", "task", "thread", "by", "unit", "own", "zoom", "width"], () => this.draw());
+    watch(["search", "base", "other", "task", "thread", "by", "unit", "own", "zoom", "width"], () => this.mark());
   }
 
   /** The name of a frame, and what it is for those who cannot see where it lies. */

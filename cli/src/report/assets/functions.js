@@ -13,7 +13,7 @@ class Functions {
     this.recording = recording;
     this.derived = derived;
     this.holder = byId("functions");
-    watch(["base", "other", "task", "thread", "unit", "search", "sort", "listed"], () => this.draw());
+    watch(["base", "other", "task", "thread", "unit", "own", "search", "sort", "listed"], () => this.draw());
   }
 
   columns() {
@@ -47,11 +47,9 @@ class Functions {
 
   draw() {
     const { base, other, measure, matches } = this.derived;
-    if (this.derived.whyEmpty() !== null) {
-      fill(this.holder);
-      byId("table-note").textContent = "";
-      return;
-    }
+    const isEmpty = this.derived.whyEmpty() !== null;
+    byId("functions-card").hidden = isEmpty;
+    if (isEmpty) return fill(this.holder);
     const columns = this.columns();
     const by = columns.find(({ key }) => key === view.sort.key) ?? columns.find(({ key }) => key === "self");
     const { total } = base.functions;

@@ -17,6 +17,7 @@ const KEYS = [
     ["t, f", "go to the time line, to the flame graph"],
     ["/", "search"],
     ["c", "compare, or stop comparing"],
+    ["o", "leave out runtimes and standard libraries, or show them"],
     ["+ −", "show a shorter or a longer stretch of time"],
     ["z, 0", "zoom the time line to the selection, or show all of it"],
     ["?", "show this"],
@@ -34,6 +35,7 @@ function wireKeys(tools, slots, timeline, flame) {
     "-": tools["zoom-out"],
     z: tools["zoom-selection"],
     0: tools["zoom-all"],
+    o: tools.own,
     "?": openHelp,
   };
   document.addEventListener("keydown", (event) => {

@@ -27,7 +27,7 @@ function wireChoices() {
 
 /** What the search found, in words. */
 function wireMatched(recording, derived) {
-  watch(["search", "base", "other", "task", "thread", "unit"], () => {
+  watch(["search", "base", "other", "task", "thread", "unit", "own"], () => {
     const { matches, measure, base, other } = derived;
     const said = byId("matched");
     if (matches === null || derived.whyEmpty() !== null) {
@@ -75,6 +75,7 @@ async function start() {
   drawKey();
   wireTheme();
   wireChoices();
+  const toggleOwn = wireScope(recording);
   const derived = new Derived(recording);
   const timeline = new Timeline(recording);
   const slots = new Slots(recording, derived);
@@ -83,7 +84,7 @@ async function start() {
   const flame = new Flame(recording, derived);
   new Functions(recording, derived);
   wireMatched(recording, derived);
-  wireKeys(wireZoom(recording, timeline), slots, timeline, flame);
+  wireKeys({ ...wireZoom(recording, timeline), own: toggleOwn }, slots, timeline, flame);
   drawAll();
   let width = document.documentElement.clientWidth;
   new ResizeObserver(() => {

@@ -13,6 +13,8 @@ const view = {
   thread: null,
   /** What stands at the flame graph's root: "none", "task" or "thread". */
   by: "none",
+  /** Whether frames of runtimes and standard libraries are left out. */
+  own: false,
   /** What a comparison is in: "cores" or "share". */
   unit: "cores",
   search: "",

@@ -24,11 +24,11 @@ function ticksBetween(from, to, width) {
   return ticks;
 }
 
-/** The next round number at or above a height in cores. */
+/** A round number above a height in cores, with room for what marks a bar. */
 function niceTop(most) {
   if (!(most > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(most));
-  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((it) => it * power).find((it) => it >= most * 0.9999);
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 15].map((it) => it * power).find((it) => it >= most * 1.08);
 }
 
 function trimmed(value) {
