@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         });
         profile = symbolized;
         located += outcome.located;
-        for (_, problem) in outcome.problems {
+        if let Some((_, problem)) = outcome.problems.into_iter().next() {
             return Err(failed(path, problem));
         }
     }

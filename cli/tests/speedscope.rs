@@ -1,13 +1,15 @@
 //! What `convert` writes, read by the viewers it is for.
 
 mod common;
+#[path = "common/node.rs"]
+mod node;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use common::{complaint, data, printed, skipped};
+use common::{data, printed};
+use node::node;
 use serde_json::Value;
 
 /// The profiles that are converted.
@@ -109,48 +111,13 @@ fn firefox_gets_all_threads_and_all_time() {
     assert!(apart <= threads.len() as i64, "{millis} ms of {expected}");
 }
 
-/// The released page of speedscope: in the directory that the environment names, or
-/// from the package registry.
-fn speedscope() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("TACHOGRAPH_TEST_SPEEDSCOPE") {
-        return Some(named.into());
-    }
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("speedscope");
-    let page = place.join("node_modules/speedscope/dist/release");
-    if !page.join("index.html").is_file() {
-        fs::create_dir_all(&place).expect("a temporary directory");
-        let installed = Command::new("npm")
-            .args([
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--no-save",
-                "speedscope@1.25.0",
-            ])
-            .current_dir(&place)
-            .output();
-        if !installed.is_ok_and(|it| it.status.success()) {
-            return None;
-        }
-    }
-    Some(page)
-}
-
-fn chromium() -> Option<&'static str> {
-    ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|it| Command::new(it).arg("--version").output().is_ok())
-}
-
 #[test]
 fn speedscope_shows_the_same_sums() {
-    let (Some(chromium), Some(page)) = (chromium(), speedscope()) else {
-        skipped("needs chromium, and speedscope through npm");
-        return;
-    };
     for (path, name) in PROFILES {
         let json = converted(path, "speedscope");
-        let rows = shown(chromium, &page, &json);
+        let Some(rows) = shown(&json) else {
+            return;
+        };
         let file: Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(file["profiles"][0]["name"], name);
         let expected = expected(&file);
@@ -196,97 +163,29 @@ fn expected(file: &Value) -> BTreeMap<String, (i64, i64)> {
 }
 
 /// What the page's table of functions shows: name, own and total share in per cent.
-fn shown(chromium: &str, page: &Path, json: &str) -> Vec<(String, f64, f64)> {
+fn shown(json: &str) -> Option<Vec<(String, f64, f64)>> {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let script = directory.path().join("profile.js");
-    let text = serde_json::to_string(&base64(json.as_bytes())).expect("JSON");
-    let call = format!("speedscope.loadFileFromBase64('profile.json', {text})");
-    fs::write(&script, call).expect("write");
-    let page = page.canonicalize().expect("it exists");
-    let url = format!(
-        "file://{}/index.html#view=sandwich&localProfilePath={}",
-        page.display(),
-        script.display().to_string().trim_start_matches('/')
-    );
-    let output = Command::new(chromium)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--allow-file-access-from-files",
-            "--window-size=1600,4000",
-            "--virtual-time-budget=20000",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", directory.path().display()))
-        .arg(&url)
-        .output()
-        .expect("it runs");
-    let page = String::from_utf8_lossy(&output.stdout).into_owned();
-    let rows = rows(&page);
-    assert!(!rows.is_empty(), "{}\n{page}", complaint(&output));
-    rows
+    let profile = directory.path().join("profile.json");
+    fs::write(&profile, json).expect("write");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/node_modules/speedscope/dist/release/index.html");
+    let cells = node("speedscope.mjs", &[page.as_os_str(), profile.as_os_str()])?;
+    let cells: Vec<Vec<String>> = serde_json::from_value(cells).expect("rows of cells");
+    let rows: Vec<_> = cells.iter().filter_map(|row| shares(row)).collect();
+    assert!(!rows.is_empty(), "{cells:?}");
+    Some(rows)
 }
 
-/// The rows of a table whose cells are total, own and name, the first two with a
-/// share in brackets.
-fn rows(page: &str) -> Vec<(String, f64, f64)> {
-    let mut rows = Vec::new();
-    for row in page.split("<tr").skip(1) {
-        let cells: Vec<String> = row.split("<td").skip(1).map(text).collect();
-        let share = |cell: &String| -> Option<f64> {
-            let (_, share) = cell.rsplit_once('(')?;
-            share
-                .split('%')
-                .next()?
-                .trim_start_matches('<')
-                .parse()
-                .ok()
-        };
-        if let [total, own, name] = &cells[..]
-            && let (Some(total), Some(own)) = (share(total), share(own))
-        {
-            rows.push((name.trim().to_owned(), own, total));
-        }
-    }
-    rows
-}
-
-/// The text of a piece of HTML that begins inside of a tag.
-fn text(html: &str) -> String {
-    let mut text = String::new();
-    let mut is_tag = true;
-    for character in html.chars() {
-        match character {
-            '<' => is_tag = true,
-            '>' => is_tag = false,
-            _ if is_tag => {}
-            character => text.push(character),
-        }
-    }
-    [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&nbsp;", " "),
-        ("&amp;", "&"),
-    ]
-    .into_iter()
-    .fold(text, |text, (entity, plain)| text.replace(entity, plain))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut bits = [0; 3];
-        bits[..chunk.len()].copy_from_slice(chunk);
-        let bits = u32::from_be_bytes([0, bits[0], bits[1], bits[2]]);
-        for place in 0..4 {
-            match place <= chunk.len() {
-                true => text.push(DIGITS[(bits >> (18 - 6 * place)) as usize & 63] as char),
-                false => text.push('='),
-            }
-        }
-    }
-    text
+/// Name, own and total share of a row whose cells are total, own and name, the first two
+/// with a share in brackets.
+fn shares(row: &[String]) -> Option<(String, f64, f64)> {
+    let share = |cell: &String| -> Option<f64> {
+        let (_, share) = cell.rsplit_once('(')?;
+        let digits = share.split('%').next()?.trim_start_matches('<');
+        digits.parse().ok()
+    };
+    let [total, own, name] = row else {
+        return None;
+    };
+    Some((name.trim().to_owned(), share(own)?, share(total)?))
 }

@@ -23,7 +23,7 @@ fn the_page_shows_what_was_recorded_whatever_is_done_to_it() {
         "compare": [[10, 29], [200, 209]],
     });
     let Some(shown) = node(
-        "explore.mjs",
+        "report/explore.mjs",
         &[desk.page().as_os_str(), plan.to_string().as_ref()],
     ) else {
         return;
@@ -336,6 +336,9 @@ fn assert_compared(
 /// Makes the pictures of the documentation anew, if asked to.
 fn take_pictures(desk: &Desk) {
     if let Some(folder) = std::env::var_os("TACHOGRAPH_SCREENSHOTS") {
-        node("screenshots.mjs", &[desk.page().as_os_str(), &folder]);
+        node(
+            "report/screenshots.mjs",
+            &[desk.page().as_os_str(), &folder],
+        );
     }
 }

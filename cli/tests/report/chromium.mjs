@@ -16,19 +16,28 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Opens the page in a fresh browser, calls `act` and returns what it returns. */
-export async function withPage(file, act) {
-  const profile = mkdtempSync(join(tmpdir(), "tachograph-report-"));
+/** Opens a fresh browser, calls `act` with a page of it and returns what it returns. */
+export async function withBrowser(act, flags = []) {
+  const profile = mkdtempSync(join(tmpdir(), "tachograph-test-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     colorScheme: "light",
     viewport: { width: 1280, height: 980 },
   });
   try {
     context.setDefaultTimeout(120_000);
-    const page = context.pages()[0] ?? (await context.newPage());
+    return await act(context.pages()[0] ?? (await context.newPage()));
+  } finally {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  }
+}
+
+/** Opens the report in a fresh browser, calls `act` and returns what it returns. */
+export function withPage(file, act) {
+  return withBrowser(async (page) => {
     const heard = { requests: [], complaints: [] };
     page.on("request", (request) => heard.requests.push(request.url()));
     page.on("console", (message) => heard.complaints.push(`${message.type()}: ${message.text()}`));
@@ -42,10 +51,7 @@ export async function withPage(file, act) {
     await page.waitForSelector("#report:not([hidden])");
     const shown = await act(page);
     return { ...shown, ...heard, requests: heard.requests.filter((it) => it !== url) };
-  } finally {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true });
-  }
+  });
 }
 
 /** All that the page shows, as text. */

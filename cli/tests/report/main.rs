@@ -4,6 +4,7 @@ mod browser;
 mod expected;
 mod hostile;
 mod model;
+#[path = "../common/node.rs"]
 mod node;
 mod page;
 mod recording;

@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn closures_are_told_apart_by_their_files() {
-        let shown = |name: &str, file: Option<&str>| {
+        let called = |name: &str, file: Option<&str>| {
             let frame = Frame {
                 name: name.to_owned(),
                 system_name: name.to_owned(),
@@ -196,17 +196,17 @@ mod tests {
                 line: 1,
                 column: 0,
             };
-            super::shown(&frame).into_owned()
+            shown(&frame).into_owned()
         };
         assert_eq!(
-            shown("{closure#0}", Some("/srv/app/src/shared/library.rs")),
+            called("{closure#0}", Some("/srv/app/src/shared/library.rs")),
             "{closure#0} (shared/library.rs)"
         );
         assert_eq!(
-            shown("{closure#0}", Some("main.rs")),
+            called("{closure#0}", Some("main.rs")),
             "{closure#0} (main.rs)"
         );
-        assert_eq!(shown("{closure#0}", None), "{closure#0}");
-        assert_eq!(shown("fold", Some("a/b.rs")), "fold");
+        assert_eq!(called("{closure#0}", None), "{closure#0}");
+        assert_eq!(called("fold", Some("a/b.rs")), "fold");
     }
 }

@@ -7,20 +7,20 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Runs a script of this folder in Node, which prints JSON; `None`, said aloud, where the
-/// tools are not there.
+/// Runs a script of the tests' folder in Node, which prints JSON; `None`, said aloud, where
+/// the tools are not there.
 pub(crate) fn node(script: &str, arguments: &[&OsStr]) -> Option<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let chromium = std::env::var_os("CHROMIUM").map_or("/usr/bin/chromium".into(), PathBuf::from);
     let missing = if Command::new("node").arg("--version").output().is_err() {
         "there is no node"
-    } else if !folder.join("node_modules/playwright-core").exists() {
-        "playwright-core is not installed; `npm ci` in cli/tests/report installs it"
+    } else if !tests.join("node_modules/playwright-core").exists() {
+        "playwright-core is not installed; `npm ci` in cli/tests installs it"
     } else if !chromium.exists() {
         "there is no chromium; CHROMIUM may say where it is"
     } else {
         let output = Command::new("node")
-            .arg(folder.join(script))
+            .arg(tests.join(script))
             .args(arguments)
             .env("CHROMIUM", chromium)
             .output()
@@ -33,7 +33,7 @@ pub(crate) fn node(script: &str, arguments: &[&OsStr]) -> Option<Value> {
     // Past the test's capture, so that it is seen.
     let _ = writeln!(
         std::io::stderr(),
-        "SKIPPED: the report in a browser: {missing}"
+        "SKIPPED: {script}, in a browser: {missing}"
     );
     None
 }
