@@ -47,7 +47,7 @@ pub(crate) fn coherent(profile: &proto::Profile) -> Result<Index> {
                 location.id,
             )?;
         }
-        for line in location.line.iter().filter(|it| it.function_id != 0) {
+        for line in &location.line {
             defined(
                 &functions,
                 "function",

@@ -163,7 +163,7 @@ pub struct Location {
 /// A line of source in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct Line {
-    /// Id of the [`Function`]; 0 if it is not known.
+    /// Id of the [`Function`].
     #[prost(uint64, tag = "1")]
     pub function_id: u64,
     /// Line in [`Function::filename`], from 1; 0 if not known.

@@ -111,11 +111,8 @@ impl<'a> SampleView<'a> {
                 profile,
                 location,
                 line,
-                function: profile
-                    .index()
-                    .functions
-                    .place(line.function_id)
-                    .map(|place| &profile.message().function[place]),
+                function: &profile.message().function
+                    [profile.index().functions.at(line.function_id)],
             })
         })
     }
@@ -158,28 +155,26 @@ pub struct FrameView<'a> {
     profile: &'a Profile,
     location: &'a proto::Location,
     line: &'a proto::Line,
-    function: Option<&'a proto::Function>,
+    function: &'a proto::Function,
 }
 
 impl<'a> FrameView<'a> {
-    /// The function's name, for people; empty if it is not known.
+    /// The function's name, for people.
     #[must_use]
     pub fn function(&self) -> &'a str {
-        self.function
-            .map_or("", |function| self.profile.text(function.name))
+        self.profile.text(self.function.name)
     }
 
-    /// The function's name, for the linker; empty if it is not known.
+    /// The function's name, for the linker.
     #[must_use]
     pub fn system_name(&self) -> &'a str {
-        self.function
-            .map_or("", |function| self.profile.text(function.system_name))
+        self.profile.text(self.function.system_name)
     }
 
     /// The source file, if known.
     #[must_use]
     pub fn file(&self) -> Option<&'a str> {
-        known(self.profile.text(self.function?.filename))
+        known(self.profile.text(self.function.filename))
     }
 
     /// The line in the source file, from 1, if known.

@@ -196,13 +196,3 @@ fn frames_are_dropped_from_the_outermost_match_that_somebody_called() {
         ]
     );
 }
-
-#[test]
-fn a_line_may_lack_its_function() {
-    let mut message = stacks(&[&[&["f"]]]).into_message();
-    message.location[0].line[0].function_id = 0;
-    let profile = Profile::from_message(message).expect("the format allows it");
-    let sample = profile.samples().next().expect("one");
-    let frame = sample.frames().next().expect("one");
-    assert_eq!((frame.function(), frame.file()), ("", None));
-}

@@ -174,7 +174,17 @@ mod tests {
             ],
             location: vec![proto::Location {
                 id: 1,
-                line: vec![proto::Line::default(); 3],
+                line: vec![
+                    proto::Line {
+                        function_id: 1,
+                        ..Default::default()
+                    };
+                    3
+                ],
+                ..Default::default()
+            }],
+            function: vec![proto::Function {
+                id: 1,
                 ..Default::default()
             }],
             string_table: vec![String::new(), "samples".to_owned(), "count".to_owned()],
