@@ -15,6 +15,8 @@ pub(crate) async fn send(
 ) -> Result<(), Box<dyn Error>> {
     for number in 0..REQUESTS {
         tick().await;
+        // The connection may not yet have put the last answer away.
+        client.ready().await?;
         let response = client.send_request(library::request(number)?).await?;
         if !response.status().is_success() {
             return Err(format!("request {number}: {}", response.status()).into());
