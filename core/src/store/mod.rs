@@ -87,7 +87,9 @@ pub trait StagedCapture: Send {
     /// # Errors
     ///
     /// If a name is taken or anything else goes wrong. Neither part of this
-    /// capture is left then.
+    /// capture is left then; what cannot be taken back for sure is a sidecar
+    /// without its profile, never the reverse, and the next
+    /// [`recover`](Store::recover) removes it.
     fn publish(self: Box<Self>, sidecar: &[u8], profile: &[u8]) -> Result<(), Error>;
 }
 
