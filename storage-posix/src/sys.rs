@@ -303,3 +303,63 @@ pub(crate) fn is_same_file(one: &Stat, other: &Stat) -> bool {
 pub(crate) fn is_owned(stat: &Stat) -> bool {
     Uid::from_raw(stat.st_uid) == effective_user()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::CWD;
+    use rustix::io::FdFlags;
+
+    use super::*;
+
+    #[test]
+    fn no_descriptor_goes_on_to_another_program() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = open_directory(CWD, temporary.path()).expect("it exists");
+        let followed = open_directory_followed(CWD, temporary.path()).expect("it exists");
+        let created = create_file(directory.as_fd(), Path::new("it")).expect("free");
+        let to_write = open_to_write(directory.as_fd(), Path::new("it")).expect("it exists");
+        for file in [directory, followed, created, to_write] {
+            let flags = rustix::io::fcntl_getfd(&file).expect("it is open");
+            assert!(flags.contains(FdFlags::CLOEXEC), "{file:?}");
+        }
+    }
+
+    #[test]
+    fn an_open_to_write_neither_waits_nor_follows() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = open_directory(CWD, temporary.path()).expect("it exists");
+        let file = create_file(directory.as_fd(), Path::new("it")).expect("free");
+        write_all(&file, b"content").expect("written");
+        symlink("it", temporary.path().join("link")).expect("symlink");
+
+        let opened = open_to_write(directory.as_fd(), Path::new("it")).expect("it exists");
+        let flags = rustix::fs::fcntl_getfl(&opened).expect("it is open");
+        assert!(
+            flags.contains(OFlags::WRONLY | OFlags::NONBLOCK),
+            "{flags:?}"
+        );
+        assert_eq!(stat(opened.as_fd()).expect("it is open").st_size, 7);
+
+        open_to_write(directory.as_fd(), Path::new("link")).expect_err("a symlink");
+        open_to_write(directory.as_fd(), Path::new("new")).expect_err("nothing is there");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn nothing_but_a_directory_is_judged_due_a_mode() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = open_directory(CWD, temporary.path()).expect("it exists");
+        fs::create_dir(temporary.path().join("directory")).expect("create");
+        symlink("directory", temporary.path().join("link")).expect("symlink");
+        fs::write(temporary.path().join("file"), "").expect("write");
+        for name in ["link", "file"] {
+            set_directory_mode_if(directory.as_fd(), Path::new(name), |found| {
+                panic!("{name} with mode {:o} was judged", found.st_mode)
+            })
+            .expect("it is left");
+        }
+    }
+}

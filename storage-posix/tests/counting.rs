@@ -78,4 +78,5 @@ fn the_free_space_is_that_of_the_file_system() {
     let free = usage.bytes_free.expect("known");
     assert!(free > 0);
     assert!(free <= space.f_blocks * space.f_frsize);
+    assert_eq!(free % space.f_frsize, 0, "whole blocks");
 }

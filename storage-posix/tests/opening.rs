@@ -93,6 +93,10 @@ fn no_directory() {
     set_mode(&path, 0o600);
     let said = "it\" is not a directory but a socket";
     refused(around.path(), &path, ErrorKind::Directory, said);
+
+    let said = "null\" is not a directory but a device";
+    let device = Path::new("/dev/null");
+    refused(around.path(), device, ErrorKind::Directory, said);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "common/faulty.rs"]
+mod faulty;
 
 use std::error::Error as _;
 use std::fs;
@@ -10,8 +12,11 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
 
 use common::{mode, name, names, opened, publish};
+use faulty::{Fault, Faulty, How, Seen, System};
+use rustix::io::Errno;
 use tachograph_core::store::{CaptureName, EntryKind};
 use tachograph_core::{Error, ErrorKind, Store as _};
+use tachograph_storage_posix::seam::{self, Operation};
 
 fn read(path: &Path, name: &str) -> String {
     fs::read_to_string(path.join(name)).expect("readable")
@@ -198,6 +203,46 @@ fn a_partial_that_somebody_removed_fails_the_capture() {
     staged.publish(b"sidecar", b"profile").expect_err("removed");
     assert!(names(&path).is_empty());
     publish(&store, name(2));
+}
+
+fn count(hook: &Faulty, operation: Operation) -> usize {
+    let is_it = |seen: &&Seen| seen.operation == operation;
+    hook.seen().iter().filter(is_it).count()
+}
+
+#[test]
+fn a_capture_is_published_where_files_are_renamed_in_two_steps() {
+    let (_temporary, path, store) = opened();
+    let hook = Faulty::new(System::RenamesInTwoSteps, []);
+    let _installed = seam::install(hook.clone());
+    publish(&store, name(1));
+    assert_eq!(names(&path), [name(1).profile(), name(1).sidecar()]);
+    assert_eq!(count(&hook, Operation::Link), 2);
+}
+
+#[test]
+fn a_rename_that_failed_is_tried_in_no_other_way_and_leaves_nothing() {
+    let (_temporary, _path, store) = opened();
+    let calls = Faulty::new(System::Ordinary, []);
+    {
+        let _installed = seam::install(calls.clone());
+        publish(&store, name(1));
+    }
+    let seen = calls.seen();
+    let renames = (0..seen.len()).filter(|&at| seen[at].operation == Operation::Rename);
+    for at in renames {
+        for how in [How::Once, How::AfterTheEffect] {
+            let (_temporary, path, store) = opened();
+            let errno = Errno::IO;
+            let hook = Faulty::new(System::Ordinary, [Fault { at, how, errno }]);
+            let _installed = seam::install(hook.clone());
+            let staged = store.stage(name(1)).expect("free");
+            let error = staged.publish(b"sidecar", b"profile").expect_err("struck");
+            assert!(error.to_string().starts_with("cannot rename"), "{error}");
+            assert_eq!(count(&hook, Operation::Link), 0, "{how:?}");
+            assert!(names(&path).is_empty(), "{how:?} at {at}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "common/faulty.rs"]
+mod faulty;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,9 +13,11 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
 
 use common::{name, names, opened, publish, snapshot};
+use faulty::{Faulty, System};
 use tachograph_core::Store as _;
 use tachograph_core::store::EntryKind::{PartialProfile, PartialSidecar, Profile, Sidecar};
 use tachograph_core::store::Recovery;
+use tachograph_storage_posix::seam::{self, Operation};
 
 fn put(path: &Path, name: &str) {
     fs::write(path.join(name), "content").expect("write");
@@ -213,6 +217,42 @@ fn a_leftover_that_cannot_be_removed_does_not_fail_the_capture() {
         names(&path),
         [partial, name(2).profile(), name(2).sidecar()]
     );
+}
+
+#[test]
+fn what_took_the_place_of_a_leftover_is_not_removed() {
+    let (_temporary, path, store) = opened();
+    let [linked, piped] = [name(1), name(2)].map(|name| name.entry(PartialProfile));
+    for partial in [&linked, &piped] {
+        put(&path, partial);
+    }
+    store.recover().expect("recovered");
+    for partial in [&linked, &piped] {
+        fs::remove_file(path.join(partial)).expect("remove");
+    }
+    symlink("nowhere", path.join(&linked)).expect("symlink");
+    common::make_fifo(&path.join(&piped));
+    let before = snapshot(&path);
+
+    publish(&store, name(3));
+    for published in [name(3).profile(), name(3).sidecar()] {
+        fs::remove_file(path.join(published)).expect("remove");
+    }
+    assert_eq!(snapshot(&path), before);
+}
+
+#[test]
+fn what_is_not_emptied_is_not_opened() {
+    let (temporary, path, store) = opened();
+    let outside = temporary.path().join("outside");
+    fs::write(&outside, "untouched").expect("write");
+    fs::hard_link(&outside, path.join(name(1).entry(PartialProfile))).expect("link");
+    fs::write(path.join(name(2).entry(PartialProfile)), "").expect("write");
+    let calls = Faulty::new(System::Ordinary, []);
+    let _installed = seam::install(calls.clone());
+    assert_eq!(store.recover().expect("recovered").interrupted.len(), 2);
+    let opens = |seen: &faulty::Seen| seen.operation == Operation::OpenToWrite;
+    assert!(!calls.seen().iter().any(opens), "{:?}", calls.seen());
 }
 
 #[test]
