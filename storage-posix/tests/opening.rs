@@ -7,13 +7,16 @@ mod common;
 use std::error::Error as _;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{chown, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use common::{mode, name, names, publish, set_mode, snapshot, temporary};
 use tachograph_core::{Error, ErrorKind, Store as _};
 use tachograph_storage_posix::PosixStore;
+use tachograph_storage_posix::seam::{self, Call, Hook, Operation};
 
 /// Expects that `path` is refused, in words that name the setting, quote the
 /// path and contain `said`, and that nothing below `around` changes.
@@ -267,6 +270,47 @@ fn symlinks_above_are_followed() {
     drop(store);
     drop(PosixStore::open(&around.path().join("link/a/it/.")).expect("it exists"));
     assert_eq!(mode(&real), 0o755);
+}
+
+/// Puts a symlink where a directory is about to be made.
+struct Forestalls {
+    name: &'static str,
+    target: PathBuf,
+}
+
+impl Hook for Forestalls {
+    fn before(&self, call: &mut Call<'_>) -> io::Result<()> {
+        match call.name {
+            Some(name) if call.operation == Operation::MakeDirectory && name == self.name => {
+                Ok(rustix::fs::symlinkat(&self.target, call.descriptor, name)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn after(&self, _call: &Call<'_>, outcome: io::Result<()>) -> io::Result<()> {
+        outcome
+    }
+}
+
+#[test]
+fn what_comes_just_before_it_is_made_is_judged_like_what_stood_there() {
+    let around = temporary();
+    let target = around.path().join("target");
+    fs::create_dir(&target).expect("create");
+    set_mode(&target, 0o700);
+    let open = |path: &str, name| {
+        let target = target.clone();
+        let _installed = seam::install(Arc::new(Forestalls { name, target }));
+        PosixStore::open(&around.path().join(path))
+    };
+
+    let error = open("made/it", "it").expect_err("a symlink");
+    assert!(error.to_string().contains("it\" is a symlink"), "{error}");
+    assert!(names(&target).is_empty());
+
+    drop(open("above/it", "above").expect("symlinks above are followed"));
+    assert_eq!(names(&target), ["it"]);
 }
 
 #[test]

@@ -220,6 +220,27 @@ fn a_leftover_that_cannot_be_removed_does_not_fail_the_capture() {
 }
 
 #[test]
+fn a_recovery_is_synced_if_it_changed_anything() {
+    for (left, is_synced) in [
+        (&[][..], false),
+        (&[Profile, Sidecar], false),
+        (&[Sidecar], true),
+        (&[PartialProfile], true),
+        (&[PartialProfile, Sidecar], true),
+    ] {
+        let (_temporary, path, store) = opened();
+        for kind in left {
+            put(&path, &name(1).entry(*kind));
+        }
+        let calls = Faulty::new(System::Ordinary, []);
+        let _installed = seam::install(calls.clone());
+        store.recover().expect("recovered");
+        let last = calls.seen().last().map(|seen| seen.operation);
+        assert_eq!(last == Some(Operation::Sync), is_synced, "{left:?}");
+    }
+}
+
+#[test]
 fn what_took_the_place_of_a_leftover_is_not_removed() {
     let (_temporary, path, store) = opened();
     let [linked, piped] = [name(1), name(2)].map(|name| name.entry(PartialProfile));
