@@ -348,6 +348,15 @@ mod tests {
     }
 
     #[test]
+    fn it_is_the_system_that_is_asked_to_sync() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = open_directory(CWD, temporary.path()).expect("it exists");
+        sync(directory.as_fd()).expect("it can be synced");
+        let (reader, _writer) = io::pipe().expect("a pipe");
+        sync(reader.as_fd()).expect_err("a pipe is nowhere to be kept");
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn nothing_but_a_directory_is_judged_due_a_mode() {
         let temporary = tempfile::tempdir().expect("a temporary directory");

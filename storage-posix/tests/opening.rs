@@ -227,8 +227,8 @@ fn may_not_create(parent: &Path) {
         let said = "does not exist and cannot be created";
         let error = refused(parent, &path, ErrorKind::Directory, said);
         let source = error.source().and_then(|error| error.downcast_ref());
-        let source: &std::io::Error = source.expect("caused by the system");
-        assert_eq!(source.kind(), std::io::ErrorKind::PermissionDenied);
+        let source: &io::Error = source.expect("caused by the system");
+        assert_eq!(source.kind(), io::ErrorKind::PermissionDenied);
     }
 }
 
