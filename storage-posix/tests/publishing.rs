@@ -245,6 +245,63 @@ fn a_rename_that_failed_is_tried_in_no_other_way_and_leaves_nothing() {
     }
 }
 
+/// What of the calls a power loss would make a difference to, in words.
+fn lasting(seen: &[Seen]) -> Vec<String> {
+    let told = |seen: &Seen| {
+        let name = seen.new_name.as_ref().or(seen.name.as_ref());
+        let name = name.map(|name| name.display().to_string());
+        match seen.operation {
+            Operation::Sync => Some("sync".to_owned()),
+            Operation::Write => Some("write".to_owned()),
+            Operation::Rename => name.map(|name| format!("rename to {name}")),
+            Operation::Remove => name.map(|name| format!("remove {name}")),
+            _ => None,
+        }
+    };
+    seen.iter().filter_map(told).collect()
+}
+
+#[test]
+fn a_capture_is_synced_before_and_after_each_name_and_taken_back_profile_first() {
+    let [profile, sidecar] = [name(1).profile(), name(1).sidecar()];
+    let published = [
+        "write",
+        "write",
+        // The files.
+        "sync",
+        "sync",
+        &format!("rename to {sidecar}"),
+        "sync",
+        &format!("rename to {profile}"),
+        "sync",
+    ];
+    let (_temporary, _path, store) = opened();
+    let calls = Faulty::new(System::Ordinary, []);
+    {
+        let _installed = seam::install(calls.clone());
+        publish(&store, name(1));
+    }
+    let seen = calls.seen();
+    assert_eq!(lasting(&seen), published);
+
+    let (_temporary, path, store) = opened();
+    let syncs = |seen: &Seen| seen.operation == Operation::Sync;
+    let at = seen.iter().rposition(syncs).expect("the last sync");
+    let (how, errno) = (How::Once, Errno::IO);
+    let calls = Faulty::new(System::Ordinary, [Fault { at, how, errno }]);
+    let _installed = seam::install(calls.clone());
+    let staged = store.stage(name(1)).expect("free");
+    staged.publish(b"sidecar", b"profile").expect_err("struck");
+    let taken_back = [
+        &format!("remove {profile}"),
+        "sync",
+        &format!("remove {sidecar}"),
+        "sync",
+    ];
+    assert_eq!(lasting(&calls.seen()[at + 1..]), taken_back);
+    assert!(names(&path).is_empty());
+}
+
 #[test]
 fn dates_beyond_the_calendar_are_names_like_any() {
     use std::time::{Duration, SystemTime};
