@@ -256,6 +256,33 @@ mod tests {
     }
 
     #[test]
+    fn each_limit_is_the_one_that_was_set_and_both_ends_can_be() {
+        let most = Limits::builder()
+            .entries_max(16_384)
+            .bytes_max(16 << 30)
+            .profile_bytes_max(64 << 20)
+            .sidecar_bytes_max(1 << 20)
+            .build()
+            .expect("the most there is");
+        assert_eq!(most.entries_max(), 16_384);
+        assert_eq!(most.bytes_max(), 16 << 30);
+        assert_eq!(most.profile_bytes_max(), 64 << 20);
+        assert_eq!(most.sidecar_bytes_max(), 1 << 20);
+        // Room for exactly one capture.
+        let least = Limits::builder()
+            .entries_max(2)
+            .bytes_max(2)
+            .profile_bytes_max(1)
+            .sidecar_bytes_max(1)
+            .build()
+            .expect("the least there is");
+        assert_eq!(least.judge(&usage(0, 0, Some(2))), Ok(()));
+        for full in [usage(1, 0, None), usage(0, 1, None), usage(0, 0, Some(1))] {
+            assert!(least.judge(&full).is_err(), "{full:?}");
+        }
+    }
+
+    #[test]
     fn no_limit_can_be_taken_away() {
         for builder in [
             Limits::builder().entries_max(1),

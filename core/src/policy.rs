@@ -196,6 +196,21 @@ mod tests {
     }
 
     #[test]
+    fn each_value_is_the_one_that_was_set() {
+        let policy = build(SECOND, 2 * SECOND, 3 * SECOND).expect("valid");
+        assert_eq!(policy.capture_length(), SECOND);
+        assert_eq!(policy.cooldown(), 2 * SECOND);
+        assert_eq!(policy.interval(), 3 * SECOND);
+        assert_eq!(policy.frequency_hz(), 100);
+    }
+
+    #[test]
+    fn the_shortest_cooldown_is_allowed() {
+        let shortest = Policy::COOLDOWN_MIN;
+        assert!(build(shortest, shortest, shortest).is_ok());
+    }
+
+    #[test]
     fn frequency_has_both_bounds() {
         for (frequency, valid) in [(0, false), (1, true), (1000, true), (1001, false)] {
             let policy = Policy::builder().frequency_hz(frequency).build();

@@ -185,3 +185,18 @@ impl Drop for SamplingGuard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_samples_at_a_time_and_the_next_after_it() {
+        for _ in 0..2 {
+            let guard = SamplingGuard::acquire().expect("free");
+            let error = SamplingGuard::acquire().expect_err("held");
+            assert_eq!(error.kind(), ErrorKind::Busy);
+            drop(guard);
+        }
+    }
+}

@@ -567,6 +567,35 @@ mod tests {
     }
 
     #[test]
+    fn a_first_tick_that_met_a_capture_counts_from_the_end_of_it() {
+        let mut schedule = schedule(72 * 60 * MINUTE, None);
+        schedule.step(at(Duration::ZERO), Event::Wake);
+        capture(&mut schedule, Duration::ZERO, MINUTE / 2);
+        let requested = 35 * MINUTE - MINUTE / 4;
+        schedule.step(at(requested), request());
+        let over = requested + MINUTE / 2;
+        // Owed since, and due as soon as the cooldown of the request allows.
+        let cooled = requested + 5 * MINUTE;
+        assert_eq!(capture(&mut schedule, requested, over), wait(cooled));
+        assert_eq!(schedule.step(at(cooled), Event::Wake), PERIODIC);
+        let next = capture(&mut schedule, cooled, cooled + MINUTE / 2);
+        assert_eq!(next, wait(over + 30 * MINUTE));
+    }
+
+    #[test]
+    fn a_tick_is_handled_at_its_very_instant() {
+        let mut schedule = schedule(72 * 60 * MINUTE, None);
+        schedule.step(at(Duration::ZERO), Event::Wake);
+        capture(&mut schedule, Duration::ZERO, MINUTE / 2);
+        let just_before = 35 * MINUTE - Duration::from_nanos(1);
+        assert_eq!(
+            schedule.step(at(just_before), Event::Wake),
+            wait(35 * MINUTE)
+        );
+        assert_eq!(schedule.step(at(35 * MINUTE), Event::Wake), PERIODIC);
+    }
+
+    #[test]
     fn missed_ticks_collapse_and_the_phase_stays() {
         let mut schedule = schedule(72 * 60 * MINUTE, None);
         schedule.step(at(Duration::ZERO), Event::Wake);

@@ -195,3 +195,18 @@ impl Sidecar {
             .map_err(|error| Error::new(ErrorKind::Storage, "not a sidecar").with_source(error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_since_are_the_difference_of_each_cause() {
+        let all = |cooldown, busy, pending| Requests {
+            cooldown,
+            busy,
+            pending,
+        };
+        assert_eq!(all(9, 8, 7).since(all(3, 2, 1)), all(6, 6, 6));
+    }
+}

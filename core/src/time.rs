@@ -276,5 +276,10 @@ mod tests {
     fn a_time_beyond_the_calendar_is_clamped_not_a_panic() {
         let far = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 50);
         assert!(Timestamp::from(far).to_string().starts_with("9999-12-30"));
+        let long_ago = SystemTime::UNIX_EPOCH - Duration::from_secs(1 << 40);
+        assert_eq!(
+            Timestamp::from(long_ago).to_string(),
+            "0000-01-01T00:00:00Z"
+        );
     }
 }

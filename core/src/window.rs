@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_keeps_its_name_and_an_empty_value_is_none() {
+        let unset = Setting::unset("UNTIL");
+        assert_eq!(unset.name(), "UNTIL");
+        assert_eq!(Setting::new("UNTIL", Some("".into())), unset);
+        assert_ne!(Setting::new("UNTIL", Some(NOW.into())), unset);
+    }
+
+    #[test]
+    fn the_longest_window_is_three_days() {
+        assert_eq!(Window::LENGTH_MAX, Duration::from_secs(259_200));
+    }
+
+    #[test]
     fn a_clock_stepped_back_cannot_stretch_the_window() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 30);
         let window = Window::until(now + Duration::from_secs(60), now)

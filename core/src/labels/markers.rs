@@ -119,6 +119,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::Name;
 
     #[test]
     fn every_label_has_a_function_of_its_own() {
@@ -131,5 +132,29 @@ mod tests {
         let label = Label(5);
         assert_eq!(enter_marked(label, super::super::current), label);
         assert_eq!(super::super::current(), Label::NONE);
+    }
+
+    #[test]
+    fn the_markers_in_use_are_those_of_no_label_of_other_and_of_every_name() {
+        for name in ["first", "second", "third"] {
+            let name = Name::new(name).expect("valid");
+            let label = Label::intern(&name);
+            assert!(markers().any(|marker| marker.label() == label));
+        }
+        // Other tests may give more names meanwhile, but take none back.
+        let found: Vec<Marker> = markers().collect();
+        assert_eq!(found[0].label(), Label::NONE);
+        assert!(found[1..].iter().all(|it| it.label().name().is_some()));
+    }
+
+    #[test]
+    fn a_marker_is_at_the_address_of_the_function_that_it_runs() {
+        for marker in markers() {
+            let function = MARKERS[usize::from(marker.label().0)];
+            assert_eq!(marker.address(), function as usize);
+            let mut ran = 0;
+            marker.run(&mut || ran += 1);
+            assert_eq!(ran, 1);
+        }
     }
 }
