@@ -108,6 +108,22 @@ fn ends_that_are_no_failure_warn_once_too() {
 }
 
 #[test]
+fn an_orderly_end_is_no_warning() {
+    let lines = Lines::of(|| {
+        let bench = Bench::new();
+        let (recorder, mut simulation) = bench.start(bench.parts());
+        assert!(simulation.run_to_end(recorder.stop()));
+    });
+    let expected = [
+        ENABLED,
+        "INFO message=capture started",
+        "INFO message=capture saved",
+        "INFO message=recording ended why=stopped",
+    ];
+    assert_start(&lines, &expected);
+}
+
+#[test]
 fn a_dropped_driver_is_an_end_too() {
     let lines = Lines::of(|| {
         let bench = Bench::new();
@@ -128,8 +144,8 @@ fn one_line_each_and_one_warning_at_the_end() {
     bench.sampler.fault(3, SamplerCall::Stop, broken);
     let lines = Lines::of(|| {
         let (recorder, mut simulation) = bench.start(bench.parts());
-        for _ in 0..2 {
-            // Both have a bad name; one warning is enough.
+        for _ in 0..3 {
+            // All have a bad name; one warning is enough.
             drop(recorder.task("periodic", async {}));
         }
         for minute in [6, 12] {

@@ -535,3 +535,15 @@ fn a_sampler_that_waited_for_a_thread_does_not_start_after_the_end() {
     assert_eq!(end(&recorder), End::Stopped);
     nothing_was_sampled(&bench);
 }
+
+#[test]
+fn what_is_asked_after_the_end_is_neither_kept_nor_counted() {
+    let bench = Bench::new();
+    let (recorder, mut simulation) = bench.start(bench.parts());
+    assert!(simulation.run_to_end(recorder.stop()));
+    let ended = recorder.status();
+    for _ in 0..2 {
+        recorder.request("backup").expect("a good reason");
+    }
+    assert_eq!(recorder.status(), ended);
+}
