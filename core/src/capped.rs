@@ -63,3 +63,19 @@ impl Write for CappedWriter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_whole_is_refused_and_remembered() {
+        let mut writer = CappedWriter::new(3);
+        writer.write_all(b"abc").expect("just fits");
+        assert!(!writer.overflowed());
+        let error = writer.write_all(b"d").expect_err("full");
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(writer.overflowed());
+        assert_eq!(writer.into_bytes(), b"abc");
+    }
+}

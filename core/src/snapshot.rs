@@ -124,3 +124,26 @@ impl<F> fmt::Debug for Application<F> {
         f.debug_struct("Application").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    struct Refusing;
+
+    impl Offload for Refusing {
+        fn spawn(&self, work: offload::Work) {
+            drop(work);
+        }
+    }
+
+    #[test]
+    fn a_runtime_that_shuts_down_is_not_the_applications_failure() {
+        let application = Application::new(Arc::new(Refusing), || Value::Null);
+        let refused = application.snapshot().now_or_never().expect("refused");
+        let error = refused.expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::ShuttingDown);
+    }
+}
