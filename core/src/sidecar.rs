@@ -209,4 +209,34 @@ mod tests {
         };
         assert_eq!(all(9, 8, 7).since(all(3, 2, 1)), all(6, 6, 6));
     }
+
+    #[test]
+    fn a_sidecar_may_have_exactly_its_limit() {
+        let time = Timestamp::from(std::time::SystemTime::UNIX_EPOCH);
+        let sidecar = Sidecar {
+            reason: "periodic".into(),
+            started_at: time,
+            finished_at: time,
+            until: time,
+            rust_version: "1.89.0".into(),
+            sampler: SidecarSampler {
+                name: "scripted".into(),
+                version: "1".into(),
+                frequency_hz: 100,
+            },
+            samples: 0,
+            lost: 0,
+            coverage: None,
+            executable: None,
+            bytes: 0,
+            sha256: String::new(),
+            requests: Requests::default(),
+            before: Snapshot::default(),
+            after: Snapshot::default(),
+        };
+        let bytes = sidecar.to_json(u64::MAX).expect("fits").len() as u64;
+        assert!(sidecar.to_json(bytes).is_ok());
+        let error = sidecar.to_json(bytes - 1).expect_err("one too many");
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+    }
 }
