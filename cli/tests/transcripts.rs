@@ -231,6 +231,20 @@ fn flame() {
 }
 
 #[test]
+fn report() {
+    transcript(
+        "report",
+        &[
+            "report service -o report.html",
+            "report service -o report.html",
+            "report service -o service/report.html",
+            "report service --since yesterday -o never.html",
+            "report nowhere -o never.html",
+        ],
+    );
+}
+
+#[test]
 fn symbolize() {
     transcript(
         "symbolize",

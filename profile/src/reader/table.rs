@@ -1,13 +1,12 @@
 //! What each function used, by itself and with what it called.
 
-use rustc_hash::FxHashMap;
-
 use super::frames::FrameSet;
 
 /// Own and cumulative sums by frame.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    sums: FxHashMap<u32, Sums>,
+    /// By the number of the frame: a set gives them out without gaps.
+    sums: Vec<Sums>,
     stacks: u64,
     total: i64,
     magnitude: i64,
@@ -34,7 +33,8 @@ pub struct Row {
 }
 
 impl Table {
-    /// Adds a stack, leaf first. One that weighs nothing leaves no trace.
+    /// Adds a stack, leaf first, of frames with the numbers that a [`FrameSet`] gave
+    /// them. One that weighs nothing leaves no trace.
     pub fn add(&mut self, stack: impl Iterator<Item = u32>, value: i64) {
         if value == 0 {
             return;
@@ -43,7 +43,11 @@ impl Table {
         self.magnitude = self.magnitude.saturating_add(value.saturating_abs());
         self.stacks += 1;
         for (depth, frame) in stack.enumerate() {
-            let sums = self.sums.entry(frame).or_default();
+            let place = frame as usize;
+            if place >= self.sums.len() {
+                self.sums.resize(place + 1, Sums::default());
+            }
+            let sums = &mut self.sums[place];
             if depth == 0 {
                 sums.own = sums.own.saturating_add(value);
             }
@@ -70,10 +74,9 @@ impl Table {
     /// largest cumulative one, then by name.
     #[must_use]
     pub fn rows(&self, frames: &FrameSet) -> Vec<Row> {
-        let mut rows: Vec<Row> = self
-            .sums
-            .iter()
-            .map(|(&frame, sums)| Row {
+        let mut rows: Vec<Row> = (0..)
+            .zip(&self.sums)
+            .map(|(frame, sums)| Row {
                 frame,
                 own: sums.own,
                 cumulative: sums.cumulative,
