@@ -9,11 +9,13 @@
 
 mod entries;
 mod profile;
+mod reader;
 mod settings;
 mod sidecar;
 
 pub use entries::entries;
 pub use profile::{UNCOMPRESSED_MAX, profile};
+pub use reader::reader;
 pub use settings::settings;
 pub use sidecar::sidecar;
 
@@ -21,9 +23,10 @@ pub use sidecar::sidecar;
 pub type Target = fn(&[u8]);
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Target); 4] = [
+pub const TARGETS: [(&str, Target); 5] = [
     ("entries", entries),
     ("profile", profile),
+    ("reader", reader),
     ("settings", settings),
     ("sidecar", sidecar),
 ];

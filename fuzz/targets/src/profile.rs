@@ -68,7 +68,7 @@ fn look_at(profile: &Profile) {
     assert_eq!(labels.values().sum::<usize>(), profile.samples().len());
 }
 
-fn is_far_from_overflow(profile: &Profile, name: &str) -> bool {
+pub(crate) fn is_far_from_overflow(profile: &Profile, name: &str) -> bool {
     let each = i64::MAX / (profile.samples().len() as i64 + 1);
     profile
         .samples()
