@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use std::{fs, ptr, thread};
 
-use common::{burn_as_leaf, finish, in_own_process, own_process, process_cpu, start};
+use common::{burn, finish, in_own_process, own_process, process_cpu, start};
 use tachograph_core::{ErrorKind, Sampler};
 use tachograph_sampler_linux::LinuxSampler;
 
 fn capture() -> u64 {
     let session = start(1000);
-    burn_as_leaf(Duration::from_millis(300));
+    burn(Duration::from_millis(300));
     finish(session).1.samples
 }
 
@@ -121,7 +121,7 @@ fn foreign_signals_reach_the_handler_that_was_there() {
         // SAFETY: the timer's signal is handled.
         unsafe { libc::setitimer(libc::ITIMER_PROF, &raw const timer, ptr::null_mut()) };
         let before = process_cpu();
-        burn_as_leaf(Duration::from_secs(2));
+        burn(Duration::from_secs(2));
         // SAFETY: as above.
         unsafe { libc::setitimer(libc::ITIMER_PROF, &raw const off, ptr::null_mut()) };
         let used = process_cpu() - before;
@@ -204,10 +204,10 @@ fn a_handler_that_passes_signals_on_is_no_obstacle() {
 fn a_signal_taken_away_during_a_capture_is_told() {
     in_own_process("a_signal_taken_away_during_a_capture_is_told", || {
         let session = start(1000);
-        burn_as_leaf(Duration::from_millis(200));
+        burn(Duration::from_millis(200));
         let counter = count_signal as *const () as usize;
         action(Some((counter, libc::SA_RESTART)));
-        burn_as_leaf(Duration::from_millis(500));
+        burn(Duration::from_millis(500));
         let (profile, truth) = finish(session);
         let told = profile.comments().any(|it| it.contains("somebody else"));
         assert!(told);
@@ -222,8 +222,8 @@ fn a_process_that_executes_another_during_a_capture_lives() {
     let name = "a_process_that_executes_another_during_a_capture_lives";
     let output = own_process(name, || {
         let _session = start(1000);
-        thread::spawn(|| burn_as_leaf(Duration::from_secs(60)));
-        burn_as_leaf(Duration::from_millis(100));
+        thread::spawn(|| burn(Duration::from_secs(60)));
+        burn(Duration::from_millis(100));
         // It uses CPU time, so that a timer that is left would hit it.
         let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo lived";
         let error = Command::new("sh").args(["-c", script]).exec();
@@ -239,14 +239,14 @@ fn a_process_that_executes_another_during_a_capture_lives() {
 fn a_forked_child_has_no_part_in_the_capture() {
     in_own_process("a_forked_child_has_no_part_in_the_capture", || {
         let session = start(1000);
-        burn_as_leaf(Duration::from_millis(200));
+        burn(Duration::from_millis(200));
         // SAFETY: the child calls nothing that needs the parent's other
         // threads; what it allocates with is the C library, which keeps its
         // locks usable across a fork.
         let child = unsafe { libc::fork() };
         if child == 0 {
             raise();
-            burn_as_leaf(Duration::from_millis(200));
+            burn(Duration::from_millis(200));
             // Not to be waited for: its thread is not here.
             let error = session.stop().err().expect("it is the parent's");
             let fine = error.kind() == ErrorKind::Sampling && capture() > 150;
@@ -274,7 +274,7 @@ fn idle_threads_are_not_woken() {
                 switches()
             });
             let session = start(1000);
-            let burner = scope.spawn(|| burn_as_leaf(Duration::from_secs(2)));
+            let burner = scope.spawn(|| burn(Duration::from_secs(2)));
             burner.join().expect("it burns");
             stop.wait();
             let switches = idle.expect("a thread").join().expect("it waits");
@@ -313,7 +313,7 @@ fn threads_that_block_the_signal_are_counted() {
             }
             ready.send(()).expect("it is awaited");
             let _ = receiver.recv();
-            burn_as_leaf(Duration::from_millis(500));
+            burn(Duration::from_millis(500));
         });
         is_ready.recv().expect("it blocks");
         let session = start(1000);
@@ -347,7 +347,7 @@ fn a_handler_needs_less_than_four_kibibytes_of_stack() {
             // call.
             unsafe {
                 assert_eq!(libc::sigaltstack(&raw const mine, theirs.as_mut_ptr()), 0);
-                burn_as_leaf(Duration::from_secs(1));
+                burn(Duration::from_secs(1));
                 mine = theirs.assume_init();
                 assert_eq!(libc::sigaltstack(&raw const mine, ptr::null_mut()), 0);
             }

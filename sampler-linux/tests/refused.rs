@@ -18,14 +18,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{fs, mem, ptr, thread};
 
-use common::{burn_as_leaf, finish, in_own_process, process_cpu, start, told};
+use common::{burn, finish, in_own_process, process_cpu, start, told};
 use tachograph_core::labels::{self, Label};
 use tachograph_core::{ErrorKind, Name, Sampler, TimeSource};
 use tachograph_sampler_linux::{LinuxSampler, register_thread};
 
 fn capture() -> u64 {
     let session = start(1000);
-    burn_as_leaf(Duration::from_millis(300));
+    burn(Duration::from_millis(300));
     finish(session).1.samples
 }
 
@@ -50,7 +50,7 @@ fn timers_refused_for_want_of_room_leave_the_process_timer() {
             .map(|_| {
                 thread::spawn(|| {
                     thread::sleep(Duration::from_millis(200));
-                    burn_as_leaf(Duration::from_millis(500));
+                    burn(Duration::from_millis(500));
                 })
             })
             .collect();
@@ -131,7 +131,7 @@ fn without_reading_through_the_kernel_first_stacks_are_missing() {
     in_own_process(name, || {
         refuse(libc::SYS_process_vm_readv);
         let session = start(1000);
-        let worker = thread::spawn(|| burn_as_leaf(Duration::from_secs(1)));
+        let worker = thread::spawn(|| burn(Duration::from_secs(1)));
         worker.join().expect("it burns");
         let (profile, truth) = finish(session);
         let without = told(&profile, "without a stack");
@@ -197,7 +197,7 @@ fn without_timers_perf_events_sample() {
                 let work = move || {
                     register_thread();
                     thread::sleep(Duration::from_millis(300));
-                    labels::with(label, || burn_as_leaf(Duration::from_secs(1)));
+                    labels::with(label, || burn(Duration::from_secs(1)));
                 };
                 worker.spawn(work).expect("a thread")
             });
@@ -224,7 +224,7 @@ fn without_timers_perf_events_sample() {
                     let count = sample.value("samples").expect("a count");
                     all += count;
                     let leaf = sample.stack().next().unwrap_or_default().to_owned();
-                    if sample.label("task") == Some("labelled") && leaf.contains("burn_as_leaf") {
+                    if sample.label("task") == Some("labelled") && leaf.contains("spin_hot") {
                         right += count;
                     }
                 }
@@ -250,7 +250,7 @@ fn a_forked_child_keeps_no_perf_event() {
         }
         refuse(libc::SYS_timer_create);
         let session = start(1000);
-        burn_as_leaf(Duration::from_millis(200));
+        burn(Duration::from_millis(200));
         assert!(perf_events() > 0);
         // SAFETY: the child calls nothing that needs the parent's other
         // threads; what it allocates with is the C library, which keeps its
@@ -267,7 +267,7 @@ fn a_forked_child_keeps_no_perf_event() {
         unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert!(libc::WIFEXITED(status), "{status:#x}");
         assert_eq!(libc::WEXITSTATUS(status), 7);
-        burn_as_leaf(Duration::from_millis(200));
+        burn(Duration::from_millis(200));
         let (_, truth) = finish(session);
         assert!((200..=600).contains(&truth.samples), "{truth:?}");
     });
@@ -308,7 +308,7 @@ fn the_signal_of_a_foreign_descriptor_is_passed_on() {
         }
         let session = start(1000);
         for sent in 1..=10 {
-            burn_as_leaf(Duration::from_millis(20));
+            burn(Duration::from_millis(20));
             writer.write_all(b"x").expect("room");
             while SIGNALS.load(Ordering::Relaxed) < sent {
                 thread::yield_now();
@@ -325,7 +325,7 @@ fn without_perf_events_timers_sample_as_ever() {
     in_own_process("without_perf_events_timers_sample_as_ever", || {
         refuse(libc::SYS_perf_event_open);
         let session = start(1000);
-        burn_as_leaf(Duration::from_millis(300));
+        burn(Duration::from_millis(300));
         let (_, truth) = finish(session);
         let coverage = truth.coverage.expect("it can tell");
         assert_eq!(coverage.time_source, TimeSource::ThreadTimers);
@@ -378,7 +378,7 @@ fn events_leave_descriptors_to_the_application() {
                 });
             }
             let session = start(1000);
-            burn_as_leaf(Duration::from_millis(200));
+            burn(Duration::from_millis(200));
             let files: Vec<_> = (0..5).map(|_| fs::File::open("/dev/null")).collect();
             assert!(files.iter().all(Result::is_ok), "{files:?}");
             drop(end);

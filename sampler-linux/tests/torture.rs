@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::thread;
 use std::time::Duration;
 
-use common::{burn_as_leaf, own_process, start};
+use common::{burn, own_process, start};
 use tachograph_core::Sampler;
 use tachograph_profile::Profile;
 use tachograph_sampler_linux::LinuxSampler;
@@ -164,8 +164,8 @@ fn an_overflow_still_says_so() {
     for attempt in 0..5 {
         let output = own_process("an_overflow_still_says_so", || {
             let session = start(1000);
-            let burner = thread::spawn(|| burn_as_leaf(Duration::from_secs(60)));
-            burn_as_leaf(Duration::from_millis(20));
+            let burner = thread::spawn(|| burn(Duration::from_secs(60)));
+            burn(Duration::from_millis(20));
             let overflowing = thread::Builder::new().stack_size(64 << 20);
             let overflowing = overflowing.spawn(|| descend(black_box(0)));
             let _ = overflowing.expect("a thread").join();

@@ -6,9 +6,7 @@ use std::process::Output;
 
 use tachograph_core::{Sampler, Session};
 use tachograph_sampler_linux::LinuxSampler;
-pub(crate) use tachograph_test_support::{
-    burn as burn_as_leaf, finish, in_own_process, process_cpu, told,
-};
+pub(crate) use tachograph_test_support::{burn, finish, in_own_process, process_cpu, told};
 
 pub(crate) fn start(frequency_hz: u32) -> Box<dyn Session> {
     LinuxSampler::new()
