@@ -25,6 +25,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     input::for_each_profile(&args.paths.paths, output, |_, profile| {
         merger.add(&profile).map_err(|it| chain(&it))
     })?;
+    save(merger, &target, output)
+}
+
+/// Saves what was added up, compressed.
+pub(crate) fn save(merger: Merger, target: &Target, output: &mut Output) -> Result {
     let profile = merger
         .finish()
         .ok_or_else(|| Error::Finding("no profile could be read".to_owned()))?;

@@ -19,15 +19,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use std::{fs, ptr, thread};
 
-use common::{burn, finish, in_own_process, own_process, process_cpu, start};
+use common::{burn, capture, finish, in_own_process, own_process, process_cpu, start};
 use tachograph_core::{ErrorKind, Sampler};
 use tachograph_sampler_linux::LinuxSampler;
-
-fn capture() -> u64 {
-    let session = start(1000);
-    burn(Duration::from_millis(300));
-    finish(session).1.samples
-}
 
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 

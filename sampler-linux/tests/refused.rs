@@ -18,16 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{fs, mem, ptr, thread};
 
-use common::{burn, finish, in_own_process, process_cpu, start, told};
+use common::{burn, capture, finish, in_own_process, process_cpu, start, told};
 use tachograph_core::labels::{self, Label};
 use tachograph_core::{ErrorKind, Name, Sampler, TimeSource};
 use tachograph_sampler_linux::{LinuxSampler, register_thread};
-
-fn capture() -> u64 {
-    let session = start(1000);
-    burn(Duration::from_millis(300));
-    finish(session).1.samples
-}
 
 /// Whether the sampler's thread runs.
 fn has_sampler_thread() -> bool {

@@ -125,10 +125,5 @@ fn pprof(args: &Args, target: &Target, output: &mut Output) -> Result {
         let chosen = profile.retained(&selection);
         merger.add(&chosen).map_err(|it| chain(&it))
     })?;
-    let profile = merger
-        .finish()
-        .ok_or_else(|| Error::Finding("no profile could be read".to_owned()))?;
-    target.save(output, |mut out| {
-        profile.encode_gz(&mut out).map_err(std::io::Error::other)
-    })
+    crate::merge::save(merger, target, output)
 }
