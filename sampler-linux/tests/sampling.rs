@@ -175,6 +175,12 @@ fn a_nested_task_has_its_own_label_and_afterwards_there_is_none() {
 }
 
 #[test]
+fn an_entry_that_is_interrupted_leaves_no_marker() {
+    let _turn = turn();
+    sampling::an_entry_that_is_interrupted_leaves_no_marker(&LinuxSampler::new());
+}
+
+#[test]
 fn a_bad_name_hides_the_task_around_it() {
     let _turn = turn();
     sampling::a_bad_name_hides_the_task_around_it(&LinuxSampler::new());

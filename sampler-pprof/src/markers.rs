@@ -1,12 +1,15 @@
 //! Labels found in stacks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tachograph_core::labels::{self, Label, Marker};
 
-/// The return addresses that marker frames have in stacks.
+/// The addresses that marker frames have in stacks.
 pub(crate) struct Markers {
     by_return_address: HashMap<u64, Label>,
+    /// Where the code of a marker begins and ends: what a signal interrupts is
+    /// at times the marker itself, on its way to its work or back.
+    by_code: BTreeMap<u64, (u64, Label)>,
 }
 
 impl Markers {
@@ -15,13 +18,25 @@ impl Markers {
         let by_return_address = labels::markers()
             .filter_map(|marker| Some((return_address(marker)?, marker.label())))
             .collect();
-        Self { by_return_address }
+        let by_code = labels::markers()
+            .map(|marker| {
+                let code = marker.code();
+                (code.start as u64, (code.end as u64, marker.label()))
+            })
+            .collect();
+        Self {
+            by_return_address,
+            by_code,
+        }
     }
 
     /// Takes the marker frames out of a stack (leaf first) and returns the
     /// label of the innermost, if there is any.
     pub(crate) fn strip(&self, stack: &mut Vec<u64>) -> Option<Label> {
-        let mut innermost = None;
+        let mut innermost = stack.first().and_then(|leaf| self.around(*leaf));
+        if innermost.is_some() {
+            stack.remove(0);
+        }
         stack.retain(|address| match self.by_return_address.get(address) {
             None => true,
             Some(label) => {
@@ -30,6 +45,12 @@ impl Markers {
             }
         });
         innermost
+    }
+
+    /// The label of the marker that this instruction is part of.
+    fn around(&self, address: u64) -> Option<Label> {
+        let (_, (end, label)) = self.by_code.range(..=address).next_back()?;
+        (address < *end).then_some(*label)
     }
 }
 
@@ -77,6 +98,7 @@ mod tests {
         let outer = Label::intern(&Name::new("outer").expect("valid"));
         let markers = Markers {
             by_return_address: HashMap::from([(20, Label::NONE), (40, outer)]),
+            by_code: BTreeMap::new(),
         };
         let mut stack = vec![10, 30, 40, 50];
         assert_eq!(markers.strip(&mut stack), Some(outer));
@@ -86,5 +108,33 @@ mod tests {
         let mut stack = vec![10, 20, 30, 40, 50];
         assert_eq!(markers.strip(&mut stack), Some(Label::NONE));
         assert_eq!(stack, [10, 30, 50]);
+    }
+
+    #[test]
+    fn a_marker_that_was_interrupted_itself_is_one_too() {
+        let inner = Label::intern(&Name::new("inner").expect("valid"));
+        let outer = Label::intern(&Name::new("outer").expect("valid"));
+        let markers = Markers {
+            by_return_address: HashMap::from([(106, inner), (124, outer)]),
+            by_code: BTreeMap::from([(100, (116, inner)), (116, (132, outer))]),
+        };
+        for leaf in 100..116 {
+            let mut stack = vec![leaf, 50, 124, 60];
+            assert_eq!(markers.strip(&mut stack), Some(inner), "{leaf}");
+            assert_eq!(stack, [50, 60]);
+        }
+        for leaf in [99, 132] {
+            let mut stack = vec![leaf, 50, 124, 60];
+            assert_eq!(markers.strip(&mut stack), Some(outer), "{leaf}");
+            assert_eq!(stack, [leaf, 50, 60]);
+        }
+        // Those of this process, of which other tests may make more.
+        let in_use: Vec<_> = labels::markers().collect();
+        let markers = Markers::learn();
+        for marker in in_use {
+            let mut stack = vec![marker.address() as u64];
+            assert_eq!(markers.strip(&mut stack), Some(marker.label()));
+            assert!(stack.is_empty());
+        }
     }
 }

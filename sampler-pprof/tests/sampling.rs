@@ -48,6 +48,12 @@ fn a_nested_task_has_its_own_label() {
 }
 
 #[test]
+fn an_entry_that_is_interrupted_leaves_no_marker() {
+    let _turn = turn();
+    sampling::an_entry_that_is_interrupted_leaves_no_marker(&PprofSampler::new());
+}
+
+#[test]
 fn a_bad_name_hides_the_task_around_it() {
     let _turn = turn();
     sampling::a_bad_name_hides_the_task_around_it(&PprofSampler::new());

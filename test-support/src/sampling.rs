@@ -182,16 +182,37 @@ pub fn three_tasks_on_two_threads_come_out_in_their_shares(sampler: &dyn Sampler
         let sampled = by_task.get(&Some(name.to_owned())).copied().unwrap_or(0);
         off_by = off_by.max((100.0 * sampled as f64 / labelled as f64 - truth).abs());
     }
-    // A marker has no business in a stack once it is a label.
+    assert_no_markers(&profile);
+    let of_threads =
+        [0, 1].map(|number| samples(&profile, "thread", |it| it == format!("worker-{number}")));
+    assert!(of_threads.iter().all(|it| *it > 10), "{of_threads:?}");
+    Shares { off_by, of_threads }
+}
+
+/// Tasks with next to no work: what signals interrupt is the entry itself.
+pub fn an_entry_that_is_interrupted_leaves_no_marker(sampler: &dyn Sampler) {
+    let (recorder, _driver) = labelling_recorder(sampler);
+    let highest = sampler.info().frequency_hz_max;
+    let session = sampler.start(highest).expect("nobody else samples");
+    let start = thread_cpu();
+    while thread_cpu() - start < Duration::from_secs(2) {
+        for number in 0..10_000_u32 {
+            recorder.blocking_task("tiny", || black_box(number));
+        }
+    }
+    let (profile, _) = finish(session);
+    assert!(profile.total("samples").is_some_and(|it| it > 50));
+    assert_eq!(samples(&profile, "task", |task| task != "tiny"), 0);
+    assert_no_markers(&profile);
+}
+
+/// A marker has no business in a stack once it is a label.
+fn assert_no_markers(profile: &Profile) {
     for sample in profile.samples() {
         for function in sample.stack() {
             assert!(!function.contains("markers::marker"), "{function}");
         }
     }
-    let of_threads =
-        [0, 1].map(|number| samples(&profile, "thread", |it| it == format!("worker-{number}")));
-    assert!(of_threads.iter().all(|it| *it > 10), "{of_threads:?}");
-    Shares { off_by, of_threads }
 }
 
 /// What [`a_nested_task_has_its_own_label`] saw.

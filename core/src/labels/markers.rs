@@ -5,6 +5,8 @@
 //! labelled task runs through the function of its label.
 
 use std::hint::black_box;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::{LABELS, Label, interner};
 
@@ -44,6 +46,18 @@ static MARKERS: [MarkerFn; LABELS] = markers!(
 );
 
 const _: () = assert!(LABELS == 32 * 32 + 2);
+
+/// How long the code of a marker is.
+///
+/// Nothing in Rust tells the size of a function. But all markers are the same
+/// code with another constant, and they lie side by side: the smallest distance
+/// of two of them is the size of one and what aligns the next.
+static CODE_LEN: LazyLock<usize> = LazyLock::new(|| {
+    let mut addresses = MARKERS.map(|marker| marker as usize);
+    addresses.sort_unstable();
+    let distances = addresses.windows(2).map(|two| two[1] - two[0]);
+    distances.filter(|it| *it > 0).min().unwrap_or(1)
+});
 
 /// Runs `work` labelled `label`, with the marker frame of `label` on the stack.
 pub(crate) fn enter_marked<T>(label: Label, work: impl FnOnce() -> T) -> T {
@@ -103,6 +117,16 @@ impl Marker {
         self.function() as usize
     }
 
+    /// The code of its function, as far as it is known: from
+    /// [`address`](Self::address) on, and never into another function.
+    ///
+    /// A signal that interrupts a marker itself, before or after its work,
+    /// finds no return address, but a program counter in this range.
+    pub fn code(self) -> Range<usize> {
+        let address = self.address();
+        address..address + *CODE_LEN
+    }
+
     /// Runs `work` with the marker's frame on the stack. The current thread's
     /// label is left as it is.
     pub fn run(self, work: &mut dyn FnMut()) {
@@ -145,6 +169,20 @@ mod tests {
         let found: Vec<Marker> = markers().collect();
         assert_eq!(found[0].label(), Label::NONE);
         assert!(found[1..].iter().all(|it| it.label().name().is_some()));
+    }
+
+    #[test]
+    fn the_code_of_a_marker_is_its_own() {
+        let mut all: Vec<_> = MARKERS.iter().map(|marker| *marker as usize).collect();
+        all.sort_unstable();
+        for marker in markers() {
+            let code = marker.code();
+            assert_eq!(code.start, marker.address());
+            // A call, a store and a return: no fewer bytes on any machine.
+            assert!((8..512).contains(&code.len()), "{} bytes", code.len());
+            let inside = all.iter().filter(|address| code.contains(address));
+            assert_eq!(inside.count(), 1);
+        }
     }
 
     #[test]
