@@ -8,7 +8,8 @@ use tachograph_core::labels::{self, Label, Marker};
 pub(crate) struct Markers {
     by_return_address: HashMap<u64, Label>,
     /// Where the code of a marker begins and ends: what a signal interrupts is
-    /// at times the marker itself, on its way to its work or back.
+    /// at times the marker itself, on its way to its work or back, or something else
+    /// that it calls.
     by_code: BTreeMap<u64, (u64, Label)>,
 }
 
@@ -33,16 +34,21 @@ impl Markers {
     /// Takes the marker frames out of a stack (leaf first) and returns the
     /// label of the innermost, if there is any.
     pub(crate) fn strip(&self, stack: &mut Vec<u64>) -> Option<Label> {
-        let mut innermost = stack.first().and_then(|leaf| self.around(*leaf));
-        if innermost.is_some() {
-            stack.remove(0);
-        }
-        stack.retain(|address| match self.by_return_address.get(address) {
-            None => true,
-            Some(label) => {
-                innermost = innermost.or(Some(*label));
-                false
-            }
+        let mut innermost = None;
+        let mut is_leaf = true;
+        stack.retain(|address| {
+            // Before a first instruction, only a leaf can be: a caller that goes there ends
+            // in a call that does not return.
+            let inside = if is_leaf {
+                *address
+            } else {
+                address.saturating_sub(1)
+            };
+            is_leaf = false;
+            let label = self.by_return_address.get(address).copied();
+            let label = label.or_else(|| self.around(inside));
+            innermost = innermost.or(label);
+            label.is_none()
         });
         innermost
     }
@@ -128,6 +134,10 @@ mod tests {
             assert_eq!(markers.strip(&mut stack), Some(outer), "{leaf}");
             assert_eq!(stack, [leaf, 50, 60]);
         }
+        // It called something other than its work, and 100 returns from elsewhere.
+        let mut stack = vec![50, 100, 112, 132, 60];
+        assert_eq!(markers.strip(&mut stack), Some(inner));
+        assert_eq!(stack, [50, 100, 60]);
         // Those of this process, of which other tests may make more.
         let in_use: Vec<_> = labels::markers().collect();
         let markers = Markers::learn();

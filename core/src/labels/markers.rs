@@ -16,11 +16,12 @@ type MarkerFn = fn(&mut dyn FnMut());
 ///
 /// Each instance must stay a function of its own: it is never inlined, has
 /// something to do after the call (so that the call is no jump), and what it
-/// does differs by the constant (so that the linker folds no two of them).
+/// does differs by the constant (so that the linker folds no two of them). The constant is
+/// never 0, which has an instruction of its own: all must be equally long.
 #[inline(never)]
 fn marker<const LABEL: usize>(work: &mut dyn FnMut()) {
     work();
-    black_box(LABEL);
+    black_box(LABEL + 1);
 }
 
 /// Writes the addresses of `marker::<0>` to `marker::<LABELS - 1>` as an array
@@ -120,8 +121,8 @@ impl Marker {
     /// The code of its function, as far as it is known: from
     /// [`address`](Self::address) on, and never into another function.
     ///
-    /// A signal that interrupts a marker itself, before or after its work,
-    /// finds no return address, but a program counter in this range.
+    /// A signal that interrupts a marker itself, before or after its work, finds no
+    /// return address of its work, but another address in this range.
     pub fn code(self) -> Range<usize> {
         let address = self.address();
         address..address + *CODE_LEN
@@ -183,6 +184,9 @@ mod tests {
             let inside = all.iter().filter(|address| code.contains(address));
             assert_eq!(inside.count(), 1);
         }
+        // Were one shorter than the others, the ends of the others would be missing.
+        let shortest = all.windows(2).filter(|it| it[1] - it[0] == *CODE_LEN);
+        assert!(shortest.count() > LABELS / 2);
     }
 
     #[test]
