@@ -225,7 +225,7 @@ fn the_sidecar_says_what_is_specified_and_is_true() {
     let profile = &capture.profile;
     let types: Vec<_> = profile.sample_types().collect();
     assert_eq!(types, [("samples", "count"), ("cpu", "nanoseconds")]);
-    assert_eq!(profile.message().period, 10_000_000);
+    assert_eq!(profile.tables().period, 10_000_000);
     assert_eq!(
         profile.started_at(),
         Some(capture.sidecar.started_at.system_time())

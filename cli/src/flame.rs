@@ -85,7 +85,7 @@ fn read(
 ) -> Result<crate::reading::Extent> {
     reader.read(paths, output, |frames, sample, stack, value| {
         let label = args.by.as_deref();
-        let label = label.map(|key| frames.number(label_frame(label_name(key, sample))));
+        let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
         let stack = label.into_iter().chain(stack.iter().rev().copied());
         tree.add(stack, which, value).map_err(|it| chain(&it))
     })

@@ -93,10 +93,9 @@ impl<'a> Reader<'a> {
         let is_chosen = self.selection.of(&profile);
         let mut stack = Vec::new();
         for sample in profile.samples().filter(|it| is_chosen(it)) {
-            stack.clear();
-            stack.extend(stacks.of(&sample));
+            stacks.fill(&sample, &mut stack);
             if stack.is_empty() && self.looking.app {
-                stack.push(self.frames.number(label_frame(LEFT_OUT.to_owned())));
+                stack.push(self.frames.number(&label_frame(LEFT_OUT.to_owned())));
             }
             each(&mut self.frames, &sample, &stack, sample.values()[place])?;
         }

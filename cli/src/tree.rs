@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let mut tree = CallTree::<1>::default();
     let extent = reader.read(&args.paths.paths, output, |frames, sample, stack, value| {
         let label = args.by.as_deref();
-        let label = label.map(|key| frames.number(label_frame(label_name(key, sample))));
+        let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
         let added = match args.callers {
             false => tree.add(
                 label.into_iter().chain(stack.iter().rev().copied()),

@@ -218,7 +218,7 @@ fn many_profiles_add_up_as_with_go() {
 
 /// All that a profile says, without numbers that only refer, and sorted.
 fn canonical(profile: &Profile) -> Vec<String> {
-    let message = profile.message();
+    let message = profile.to_message();
     let text = |number: i64| message.string_table[number as usize].as_str();
     let value_type = |it: &proto::ValueType| format!("{}/{}", text(it.r#type), text(it.unit));
     let function = |id: u64| {

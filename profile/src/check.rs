@@ -4,8 +4,10 @@ use crate::error::{Error, Result};
 use crate::ids::Ids;
 use crate::profile::Index;
 use crate::proto;
+use crate::samples::Samples;
 
-/// Checks what [`crate::Profile`] promises, and returns where each id is.
+/// Checks what [`crate::Profile`] promises of all but the samples, and returns where each
+/// id is.
 pub(crate) fn coherent(profile: &proto::Profile) -> Result<Index> {
     let strings = Strings::of(profile)?;
     if profile.sample_type.is_empty() {
@@ -57,28 +59,71 @@ pub(crate) fn coherent(profile: &proto::Profile) -> Result<Index> {
             )?;
         }
     }
-    for (number, sample) in profile.sample.iter().enumerate() {
-        if sample.value.len() != profile.sample_type.len() {
-            return Err(Error::malformed(format!(
-                "sample {number} has {} values; with {} sample types it needs as many",
-                sample.value.len(),
-                profile.sample_type.len(),
-            )));
-        }
-        for &id in &sample.location_id {
-            defined(&locations, "location", id, "sample", number as u64)?;
-        }
-        for label in &sample.label {
-            strings.has(label.key, "the key of a label")?;
-            strings.has(label.str, "the text of a label")?;
-            strings.has(label.num_unit, "the unit of a label")?;
-        }
-    }
     Ok(Index {
         mappings,
         locations,
         functions,
     })
+}
+
+/// Adds samples, if what they refer to is there.
+pub(crate) struct SampleCheck<'a> {
+    strings: Strings,
+    locations: &'a Ids,
+}
+
+impl<'a> SampleCheck<'a> {
+    /// For samples of a message that is coherent.
+    pub(crate) fn new(tables: &proto::Profile, index: &'a Index) -> Self {
+        Self {
+            strings: Strings {
+                len: tables.string_table.len(),
+            },
+            locations: &index.locations,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn add_location(&self, id: u64, samples: &mut Samples) -> Result<()> {
+        let Some(place) = self.locations.place(id) else {
+            return Err(undefined("location", id, "sample", samples.len() as u64));
+        };
+        samples.add_place(place);
+        Ok(())
+    }
+
+    pub(crate) fn add_label(&self, label: proto::Label, samples: &mut Samples) -> Result<()> {
+        self.strings.has(label.key, "the key of a label")?;
+        self.strings.has(label.str, "the text of a label")?;
+        self.strings.has(label.num_unit, "the unit of a label")?;
+        samples.add_label(label);
+        Ok(())
+    }
+
+    /// Makes a sample of what was added.
+    pub(crate) fn end(&self, samples: &mut Samples) -> Result<()> {
+        let number = samples.len();
+        let types = samples.types();
+        samples.end().map_err(|values| {
+            Error::malformed(format!(
+                "sample {number} has {values} values; with {types} sample types it needs as many",
+            ))
+        })
+    }
+
+    /// Adds a sample out of a message.
+    pub(crate) fn add(&self, sample: &proto::Sample, samples: &mut Samples) -> Result<()> {
+        for &id in &sample.location_id {
+            self.add_location(id, samples)?;
+        }
+        for &value in &sample.value {
+            samples.add_value(value);
+        }
+        for &label in &sample.label {
+            self.add_label(label, samples)?;
+        }
+        self.end(samples)
+    }
 }
 
 struct Strings {
@@ -115,7 +160,11 @@ fn defined(index: &Ids, what: &str, id: u64, user: &str, number: u64) -> Result<
     if index.place(id).is_some() {
         return Ok(());
     }
-    Err(Error::malformed(format!(
+    Err(undefined(what, id, user, number))
+}
+
+fn undefined(what: &str, id: u64, user: &str, number: u64) -> Error {
+    Error::malformed(format!(
         "{user} {number} refers to {what} {id}, which the profile does not define"
-    )))
+    ))
 }

@@ -7,6 +7,7 @@ use crate::build::{Labels, ProfileMeta};
 use crate::module::LoadedModules;
 use crate::profile::Profile;
 use crate::proto;
+use crate::samples::Samples;
 use crate::strings::Strings;
 use crate::symbolize::{Frame, Resolved};
 
@@ -25,11 +26,12 @@ pub(crate) struct Draft<'a> {
     /// For each mapping, what all locations in it have; `None` as long as there are
     /// none.
     known: Vec<Option<Known>>,
-    /// By address: the id.
-    locations: HashMap<u64, u64>,
+    samples: Samples,
+    /// By address: the place.
+    locations: HashMap<u64, usize>,
     /// By name, system name and file: the id.
     functions: HashMap<(i64, i64, i64), u64>,
-    no_stack: Option<u64>,
+    no_stack: Option<usize>,
 }
 
 /// What symbols told of an address.
@@ -68,6 +70,7 @@ impl<'a> Draft<'a> {
         let mut draft = Self {
             modules,
             message: proto::Profile::default(),
+            samples: Samples::new(2),
             strings: Strings::new(),
             mappings: HashMap::new(),
             known: Vec::new(),
@@ -99,31 +102,30 @@ impl<'a> Draft<'a> {
         } else {
             resolved.frames.iter().map(|it| self.line(it)).collect()
         };
-        let id = self.location(mapping_id, address, line);
-        self.locations.insert(address, id);
+        let place = self.location(mapping_id, address, line);
+        self.locations.insert(address, place);
     }
 
     /// Adds a sample; its addresses must have been located.
     pub(crate) fn sample(&mut self, stack: &[u64], labels: Labels<'_>, value: [i64; 2]) {
-        let mut location_id: Vec<u64> = stack.iter().map(|it| self.locations[it]).collect();
-        if stack.is_empty() {
-            location_id.push(self.no_stack());
+        for address in stack {
+            self.samples.add_place(self.locations[address]);
         }
-        let label = [("thread", labels.thread), ("task", labels.task)]
-            .into_iter()
-            .filter_map(|(key, text)| {
-                Some(proto::Label {
+        if stack.is_empty() {
+            let place = self.no_stack();
+            self.samples.add_place(place);
+        }
+        value.into_iter().for_each(|it| self.samples.add_value(it));
+        for (key, text) in [("thread", labels.thread), ("task", labels.task)] {
+            if let Some(text) = text {
+                self.samples.add_label(proto::Label {
                     key: self.strings.number(key),
-                    str: self.strings.number(text?),
+                    str: self.strings.number(text),
                     ..Default::default()
-                })
-            })
-            .collect();
-        self.message.sample.push(proto::Sample {
-            location_id,
-            value: value.to_vec(),
-            label,
-        });
+                });
+            }
+        }
+        self.samples.end().expect("a value for each of two types");
     }
 
     pub(crate) fn comment(&mut self, text: &str) {
@@ -153,7 +155,8 @@ impl<'a> Draft<'a> {
         self.message.time_nanos = unix_nanos(meta.started_at);
         self.message.duration_nanos = nanos(meta.duration);
         self.message.string_table = self.strings.into_table();
-        Profile::from_message(self.message).expect("a draft refers only to what it defined")
+        Profile::from_parts(self.message, self.samples)
+            .expect("a draft refers only to what it defined")
     }
 
     /// The place of a segment's mapping in the message.
@@ -178,26 +181,27 @@ impl<'a> Draft<'a> {
         place
     }
 
-    fn location(&mut self, mapping_id: u64, address: u64, line: Vec<proto::Line>) -> u64 {
-        let id = self.message.location.len() as u64 + 1;
+    /// The place of a new location.
+    fn location(&mut self, mapping_id: u64, address: u64, line: Vec<proto::Line>) -> usize {
+        let place = self.message.location.len();
         self.message.location.push(proto::Location {
-            id,
+            id: place as u64 + 1,
             mapping_id,
             address,
             line,
             is_folded: false,
         });
-        id
+        place
     }
 
-    fn no_stack(&mut self) -> u64 {
-        if let Some(id) = self.no_stack {
-            return id;
+    fn no_stack(&mut self) -> usize {
+        if let Some(place) = self.no_stack {
+            return place;
         }
         let line = vec![self.placeholder(NO_STACK)];
-        let id = self.location(0, 0, line);
-        self.no_stack = Some(id);
-        id
+        let place = self.location(0, 0, line);
+        self.no_stack = Some(place);
+        place
     }
 
     fn line(&mut self, frame: &Frame) -> proto::Line {

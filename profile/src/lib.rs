@@ -57,10 +57,12 @@ mod profile;
 pub mod proto;
 #[cfg(feature = "reader")]
 pub mod reader;
+mod samples;
 mod strings;
 mod symbolize;
 mod symbols;
 mod view;
+mod wire;
 
 pub use build::{Labels, ProfileBuilder, ProfileMeta};
 pub use error::{Error, ErrorKind, Result};

@@ -1,9 +1,10 @@
 //! A profile whose references are known to lead somewhere.
 
-use crate::check;
+use crate::check::{self, SampleCheck};
 use crate::error::Result;
 use crate::ids::Ids;
 use crate::proto;
+use crate::samples::Samples;
 
 /// A CPU profile, checked: every reference in it, by id or by string number, leads
 /// somewhere, and every sample has one value for each sample type.
@@ -25,7 +26,9 @@ use crate::proto;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Profile {
-    message: proto::Profile,
+    /// Without samples.
+    tables: proto::Profile,
+    samples: Samples,
     index: Index,
 }
 
@@ -46,21 +49,68 @@ impl Profile {
     /// found wrong: a string table that does not begin with an empty string, a string
     /// number outside it, an id that is 0, used twice or not defined, no sample type,
     /// or a sample with more or fewer values than there are sample types.
-    pub fn from_message(message: proto::Profile) -> Result<Self> {
+    pub fn from_message(mut message: proto::Profile) -> Result<Self> {
         let index = check::coherent(&message)?;
-        Ok(Self { message, index })
+        let check = SampleCheck::new(&message, &index);
+        let mut samples = Samples::new(message.sample_type.len());
+        // Each goes once it was added, so that nothing is held twice.
+        for sample in std::mem::take(&mut message.sample) {
+            check.add(&sample, &mut samples)?;
+        }
+        Ok(Self::of_parts(message, samples, index))
     }
 
-    /// The message as the format defines it.
+    /// Takes a message without samples and samples apart from it. The places and strings
+    /// that the samples have must be those of the message.
+    pub(crate) fn from_parts(tables: proto::Profile, samples: Samples) -> Result<Self> {
+        let index = check::coherent(&tables)?;
+        Ok(Self::of_parts(tables, samples, index))
+    }
+
+    pub(crate) fn of_parts(tables: proto::Profile, samples: Samples, index: Index) -> Self {
+        Self {
+            tables,
+            samples,
+            index,
+        }
+    }
+
+    /// The message as the format defines it, but without its samples: see
+    /// [`Profile::samples`] for those.
     #[must_use]
-    pub fn message(&self) -> &proto::Profile {
-        &self.message
+    pub fn tables(&self) -> &proto::Profile {
+        &self.tables
     }
 
-    /// The message, to be changed.
+    /// The whole message as the format defines it.
+    #[must_use]
+    pub fn to_message(&self) -> proto::Profile {
+        self.clone().into_message()
+    }
+
+    /// The whole message as the format defines it, to be changed.
     #[must_use]
     pub fn into_message(self) -> proto::Profile {
-        self.message
+        let sample = self.sample_messages().collect();
+        proto::Profile {
+            sample,
+            ..self.tables
+        }
+    }
+
+    /// The samples, as the format defines them.
+    pub(crate) fn sample_messages(&self) -> impl Iterator<Item = proto::Sample> {
+        let id_at = |place: usize| self.tables.location[place].id;
+        (0..self.samples.len()).map(move |number| self.samples.message(number, id_at))
+    }
+
+    pub(crate) fn columns(&self) -> &Samples {
+        &self.samples
+    }
+
+    #[cfg(feature = "reader")]
+    pub(crate) fn into_parts(self) -> (proto::Profile, Samples) {
+        (self.tables, self.samples)
     }
 
     pub(crate) fn index(&self) -> &Index {
@@ -70,13 +120,13 @@ impl Profile {
     /// The text of a string number in this profile.
     pub(crate) fn text(&self, number: i64) -> &str {
         // Checked to be in range by `check`.
-        &self.message.string_table[number as usize]
+        &self.tables.string_table[number as usize]
     }
 }
 
 impl PartialEq for Profile {
     fn eq(&self, other: &Self) -> bool {
-        // The index follows from the message.
-        self.message == other.message
+        // The index follows from the tables.
+        self.tables == other.tables && self.samples == other.samples
     }
 }

@@ -9,15 +9,15 @@ use crate::proto;
 impl Profile {
     /// The samples, in the order of the profile.
     pub fn samples(&self) -> impl ExactSizeIterator<Item = SampleView<'_>> {
-        self.message().sample.iter().map(|sample| SampleView {
+        (0..self.columns().len()).map(|number| SampleView {
             profile: self,
-            sample,
+            number,
         })
     }
 
     /// The mappings, in the order of the profile: that of the main binary first.
     pub fn mappings(&self) -> impl ExactSizeIterator<Item = MappingView<'_>> {
-        self.message().mapping.iter().map(|mapping| MappingView {
+        self.tables().mapping.iter().map(|mapping| MappingView {
             profile: self,
             mapping,
         })
@@ -25,7 +25,7 @@ impl Profile {
 
     /// What the values measure, each with its unit: `("samples", "count")`.
     pub fn sample_types(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
-        self.message()
+        self.tables()
             .sample_type
             .iter()
             .map(|it| (self.text(it.r#type), self.text(it.unit)))
@@ -36,9 +36,8 @@ impl Profile {
     #[must_use]
     pub fn total(&self, sample_type: &str) -> Option<i64> {
         let place = self.value_place(sample_type)?;
-        Some(self.message().sample.iter().fold(0, |sum: i64, sample| {
-            sum.saturating_add(sample.value[place])
-        }))
+        let values = self.samples().map(|sample| sample.values()[place]);
+        Some(values.fold(0, i64::saturating_add))
     }
 
     /// The sums of the values of `sample_type` by the text of the label `key`;
@@ -54,7 +53,7 @@ impl Profile {
             let sum: &mut i64 = sums
                 .entry(sample.label(key).map(str::to_owned))
                 .or_default();
-            *sum = sum.saturating_add(sample.sample.value[place]);
+            *sum = sum.saturating_add(sample.values()[place]);
         }
         sums
     }
@@ -62,7 +61,7 @@ impl Profile {
     /// When collection began; `None` if the profile does not say.
     #[must_use]
     pub fn started_at(&self) -> Option<SystemTime> {
-        let nanos = self.message().time_nanos;
+        let nanos = self.tables().time_nanos;
         let distance = Duration::from_nanos(nanos.unsigned_abs());
         match nanos {
             0 => None,
@@ -74,12 +73,12 @@ impl Profile {
     /// How long collection took; zero if the profile does not say.
     #[must_use]
     pub fn duration(&self) -> Duration {
-        Duration::from_nanos(self.message().duration_nanos.try_into().unwrap_or(0))
+        Duration::from_nanos(self.tables().duration_nanos.try_into().unwrap_or(0))
     }
 
     /// The comments, such as which modules gave no names.
     pub fn comments(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.message().comment.iter().map(|&it| self.text(it))
+        self.tables().comment.iter().map(|&it| self.text(it))
     }
 
     fn value_place(&self, sample_type: &str) -> Option<usize> {
@@ -92,7 +91,7 @@ impl Profile {
 #[derive(Clone, Copy, Debug)]
 pub struct SampleView<'a> {
     profile: &'a Profile,
-    sample: &'a proto::Sample,
+    number: usize,
 }
 
 impl<'a> SampleView<'a> {
@@ -104,38 +103,36 @@ impl<'a> SampleView<'a> {
     /// The frames of the stack, leaf first, inlined ones included.
     pub fn frames(&self) -> impl Iterator<Item = FrameView<'a>> + use<'a> {
         let profile = self.profile;
-        self.sample.location_id.iter().flat_map(move |id| {
-            let place = profile.index().locations.at(*id);
-            let location = &profile.message().location[place];
+        self.locations().flat_map(move |place| {
+            let location = &profile.tables().location[place];
             location.line.iter().map(move |line| FrameView {
                 profile,
                 location,
                 line,
-                function: &profile.message().function
+                function: &profile.tables().function
                     [profile.index().functions.at(line.function_id)],
             })
         })
     }
 
     /// Where the locations of the stack are in their list, leaf first.
-    #[cfg(feature = "reader")]
     pub(crate) fn locations(&self) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
-        let ids = &self.profile.index().locations;
-        self.sample.location_id.iter().map(|&id| ids.at(id))
+        let places = self.profile.columns().places(self.number);
+        places.iter().map(|&place| place as usize)
     }
 
     /// The values, one for each sample type.
     #[must_use]
     pub fn values(&self) -> &'a [i64] {
-        &self.sample.value
+        self.profile.columns().values(self.number)
     }
 
     /// The text of the label `key`; `None` if the sample has no such label, or one
     /// that is a number.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&'a str> {
-        self.sample
-            .label
+        let labels = self.profile.columns().labels(self.number);
+        labels
             .iter()
             .find(|label| label.str != 0 && self.profile.text(label.key) == key)
             .map(|label| self.profile.text(label.str))
@@ -145,7 +142,7 @@ impl<'a> SampleView<'a> {
     /// if the profile has no such type.
     #[must_use]
     pub fn value(&self, sample_type: &str) -> Option<i64> {
-        Some(self.sample.value[self.profile.value_place(sample_type)?])
+        Some(self.values()[self.profile.value_place(sample_type)?])
     }
 }
 
@@ -199,7 +196,7 @@ impl<'a> FrameView<'a> {
             .place(self.location.mapping_id)?;
         Some(MappingView {
             profile: self.profile,
-            mapping: &self.profile.message().mapping[place],
+            mapping: &self.profile.tables().mapping[place],
         })
     }
 }

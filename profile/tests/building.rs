@@ -57,7 +57,7 @@ fn says_what_the_format_asks_for() {
     let profile = finish(builder);
     let types: Vec<_> = profile.sample_types().collect();
     assert_eq!(types, [("samples", "count"), ("cpu", "nanoseconds")]);
-    let message = profile.message();
+    let message = profile.to_message();
     let text = |number: i64| message.string_table[number as usize].as_str();
     assert_eq!(message.string_table[0], "");
     assert_eq!(text(message.default_sample_type), "cpu");
@@ -99,12 +99,8 @@ fn equal_stacks_with_equal_labels_are_one_sample() {
     assert_eq!(by_task[&Some("a".to_owned())], 10_000_000);
     assert_eq!(by_task[&None], 60_000_000);
     assert!(profile.by_label("task", "wall").is_empty());
-    let labels: usize = profile
-        .message()
-        .sample
-        .iter()
-        .map(|it| it.label.len())
-        .sum();
+    let samples = profile.to_message().sample;
+    let labels: usize = samples.iter().map(|it| it.label.len()).sum();
     assert_eq!(labels, 3, "labels that were not given are not there");
 }
 
@@ -129,7 +125,7 @@ fn the_same_address_reached_in_both_ways_is_one_location() {
     builder.add(&[0x11010], NO_LABELS, 1);
     builder.add(&[0x11050, 0x11011], NO_LABELS, 1);
     let profile = finish(builder);
-    assert_eq!(profile.message().location.len(), 2);
+    assert_eq!(profile.tables().location.len(), 2);
 }
 
 #[test]
@@ -264,10 +260,10 @@ fn a_frequency_of_0_is_survived() {
     builder.add(&[0x11010], NO_LABELS, u64::MAX);
     builder.add(&[0x11010], NO_LABELS, u64::MAX);
     let profile = finish(builder);
-    assert_eq!(profile.message().period, 0);
+    assert_eq!(profile.tables().period, 0);
     assert_eq!(profile.total("cpu"), Some(0));
     assert_eq!(profile.total("samples"), Some(i64::MAX));
-    assert_eq!(profile.message().duration_nanos, i64::MAX);
+    assert_eq!(profile.tables().duration_nanos, i64::MAX);
     assert_eq!(
         profile.started_at(),
         Some(SystemTime::UNIX_EPOCH - Duration::from_secs(1))

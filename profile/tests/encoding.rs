@@ -67,7 +67,7 @@ fn decoding_undoes_encoding() {
 #[test]
 fn plain_and_split_up_input_is_read_as_well() {
     let profile = sample_profile();
-    let plain = profile.message().encode_to_vec();
+    let plain = profile.to_message().encode_to_vec();
     assert_eq!(Profile::decode(&plain, MEBIBYTE).expect("plain"), profile);
     let (front, back) = plain.split_at(plain.len() / 3);
     let members = [gzipped(front), gzipped(back)].concat();
@@ -80,7 +80,7 @@ fn plain_and_split_up_input_is_read_as_well() {
 #[test]
 fn the_limit_allows_its_very_number_of_bytes() {
     let profile = sample_profile();
-    let plain = profile.message().encode_to_vec();
+    let plain = profile.to_message().encode_to_vec();
     let len = plain.len() as u64;
     for bytes in [plain, encoded(&profile)] {
         assert!(Profile::decode(&bytes, len).is_ok());
@@ -124,8 +124,23 @@ fn damaged_input_is_refused_with_the_cause() {
             "gzip compression is damaged or cut short",
             true,
         ),
-        (b"<html></html>", "not a message of the pprof format", true),
-        (b"\x7fELF", "not a message of the pprof format", true),
+        (b"<html></html>", "not a message of the pprof format", false),
+        (b"\x7fELF", "not a message of the pprof format", false),
+        (
+            b"\x12\x00<html>",
+            "they make no sense from byte 2 on",
+            false,
+        ),
+        (
+            b"\x12\x02\x0a\x05",
+            "not a message of the pprof format",
+            false,
+        ),
+        (
+            b"\x5a\x02\x18\x80",
+            "not a message of the pprof format",
+            true,
+        ),
         (&gzipped(b""), "no strings", false),
     ] {
         let error = Profile::decode(bytes, MEBIBYTE).expect_err(message);

@@ -43,7 +43,7 @@ fn equal_stacks_add_up_wherever_the_program_was_loaded() {
     let both = merged(&[loaded_at(0x10_0000, "index"), loaded_at(0x7f_0000, "index")]);
     let counts: Vec<_> = both.samples().map(|it| it.value("samples")).collect();
     assert_eq!(both.mappings().len(), 1);
-    assert_eq!(both.message().location.len(), 3);
+    assert_eq!(both.tables().location.len(), 3);
     assert_eq!(counts.iter().flatten().sum::<i64>(), 8);
     assert_eq!(counts.len(), 2);
 }
@@ -95,7 +95,7 @@ fn what_cancels_out_leaves_no_trace() {
     let negative = Profile::from_message(message).expect("coherent");
     let nothing = merged(&[loaded_at(0x10_0000, "index"), negative]);
     assert_eq!(nothing.samples().len(), 0);
-    assert_eq!(nothing.message().location.len(), 0);
+    assert_eq!(nothing.tables().location.len(), 0);
     assert_eq!(nothing.mappings().len(), 1, "the main binary stays");
 }
 

@@ -50,7 +50,7 @@ impl Stacks {
             .collect();
         Ok(Self {
             all,
-            addresses: profile.message().location.len(),
+            addresses: profile.tables().location.len(),
             comments: profile.comments().map(str::to_owned).collect(),
         })
     }

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
             }
         };
         let label = args.by.as_deref();
-        let label = label.map(|key| frames.number(label_frame(label_name(key, sample))));
+        let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
         let stack = label.into_iter().chain(stack.iter().rev().copied());
         let tree = &mut threads[place].tree;
         tree.add(stack, 0, value).map_err(|it| chain(&it))

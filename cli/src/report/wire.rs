@@ -265,7 +265,7 @@ impl Recording {
         for sample in profile.samples() {
             let mut stack = self.stacks.number(stacks.of(&sample).rev());
             if stack == 0 {
-                let none = self.frames.number(label_frame(NO_STACK.to_owned()));
+                let none = self.frames.number(&label_frame(NO_STACK.to_owned()));
                 stack = self.stacks.number([none].into_iter());
             }
             let label = self.label(sample.label("task"), sample.label("thread"));

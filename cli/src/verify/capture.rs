@@ -134,10 +134,10 @@ fn of_content(profile: &Profile, sidecar: &Sidecar) -> Vec<String> {
     let period = 1_000_000_000_i64
         .checked_div(i64::from(sidecar.sampler.frequency_hz))
         .unwrap_or(0);
-    if profile.message().period != period {
+    if profile.tables().period != period {
         findings.push(format!(
             "its period is {} ns; at {} Hz it is {period}",
-            profile.message().period,
+            profile.tables().period,
             sidecar.sampler.frequency_hz
         ));
     }

@@ -26,7 +26,7 @@ pub fn profile(input: &[u8]) {
     // Numbers may have been written longer than they need be.
     let again = Profile::decode(&bytes, u64::MAX).expect("it was written by us");
     assert!(again == profile);
-    let copy = Profile::from_message(profile.message().clone()).expect("it is coherent");
+    let copy = Profile::from_message(profile.to_message()).expect("it is coherent");
     assert!(copy == profile);
 
     look_at(&profile);

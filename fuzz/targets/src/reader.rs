@@ -48,7 +48,7 @@ pub fn reader(input: &[u8]) {
 }
 
 fn frames_at_most(profile: &Profile) -> u64 {
-    let message = profile.message();
+    let message = profile.to_message();
     let lines = message.location.iter().map(|it| it.line.len().max(1));
     let references: usize = message.sample.iter().map(|it| it.location_id.len()).sum();
     lines.max().unwrap_or(0) as u64 * references as u64

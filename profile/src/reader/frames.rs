@@ -1,8 +1,9 @@
 //! Frames of many profiles under one set of numbers.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::ops::Range;
 
+use hashbrown::{DefaultHashBuilder, HashTable};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -62,7 +63,40 @@ pub struct Frame {
 pub struct FrameSet {
     granularity: Granularity,
     frames: Vec<Frame>,
-    numbers: HashMap<Frame, u32>,
+    /// The numbers of the frames, by what they are.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+/// A frame whose texts are somewhere else.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct FrameRef<'a> {
+    name: &'a str,
+    file: &'a str,
+    line: i64,
+    module: &'a str,
+}
+
+impl Frame {
+    fn as_ref(&self) -> FrameRef<'_> {
+        FrameRef {
+            name: &self.name,
+            file: &self.file,
+            line: self.line,
+            module: &self.module,
+        }
+    }
+}
+
+impl FrameRef<'_> {
+    fn to_frame(self) -> Frame {
+        Frame {
+            name: self.name.to_owned(),
+            file: self.file.to_owned(),
+            line: self.line,
+            module: self.module.to_owned(),
+        }
+    }
 }
 
 impl FrameSet {
@@ -72,7 +106,8 @@ impl FrameSet {
         Self {
             granularity,
             frames: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
@@ -90,7 +125,7 @@ impl FrameSet {
         profile: &Profile,
         is_kept: impl Fn(&str, &str) -> bool,
     ) -> Result<Stacks> {
-        let message = profile.message();
+        let message = profile.tables();
         // Asked once for each function, however many lines it has.
         let kept: Vec<bool> = message
             .function
@@ -100,11 +135,10 @@ impl FrameSet {
         let keeps_unknown = is_kept("", "");
         let mut stacks = Stacks {
             frames: Vec::with_capacity(message.location.len()),
-            spans: Vec::with_capacity(message.location.len()),
+            ends: Vec::with_capacity(message.location.len()),
         };
         let mut known = FxHashMap::default();
         for location in &message.location {
-            let start = stacks.frames.len();
             for line in &location.line {
                 let function = profile.index().functions.place(line.function_id);
                 if function.map_or(keeps_unknown, |place| kept[place]) {
@@ -115,7 +149,7 @@ impl FrameSet {
             if location.line.is_empty() && keeps_unknown {
                 stacks.frames.push(self.unknown(profile, location, 0));
             }
-            stacks.spans.push(start..stacks.frames.len());
+            stacks.ends.push(stacks.frames.len());
         }
         stacks.are_followed(profile)?;
         Ok(stacks)
@@ -135,22 +169,23 @@ impl FrameSet {
             Granularity::Functions => 0,
             Granularity::Lines => line,
         };
-        let named = function.filter(|&place| profile.message().function[place].name != 0);
+        let named = function.filter(|&place| profile.tables().function[place].name != 0);
         let Some(place) = named else {
             return self.unknown(profile, location, line);
         };
         if let Some(&number) = known.get(&(place, line)) {
             return number;
         }
-        let function = &profile.message().function[place];
-        let number = self.number(Frame {
-            name: profile.text(function.name).to_owned(),
-            file: match self.granularity {
-                Granularity::Functions => String::new(),
-                Granularity::Lines => clean(profile.text(function.filename)),
-            },
+        let function = &profile.tables().function[place];
+        let file = match self.granularity {
+            Granularity::Functions => String::new(),
+            Granularity::Lines => clean(profile.text(function.filename)),
+        };
+        let number = self.number_of(FrameRef {
+            name: profile.text(function.name),
+            file: &file,
             line,
-            module: String::new(),
+            module: "",
         });
         known.insert((place, line), number);
         number
@@ -159,23 +194,31 @@ impl FrameSet {
     /// The number of a frame without a name.
     fn unknown(&mut self, profile: &Profile, location: &proto::Location, line: i64) -> u32 {
         let mapping = profile.index().mappings.place(location.mapping_id);
-        let mapping = mapping.map(|place| &profile.message().mapping[place]);
-        self.number(Frame {
-            name: String::new(),
-            file: String::new(),
+        let mapping = mapping.map(|place| &profile.tables().mapping[place]);
+        self.number_of(FrameRef {
+            name: "",
+            file: "",
             line,
-            module: mapping.map_or_else(String::new, |it| profile.text(it.filename).to_owned()),
+            module: mapping.map_or("", |it| profile.text(it.filename)),
         })
     }
 
     /// The number of `frame`, the next free one if it is new.
-    pub fn number(&mut self, frame: Frame) -> u32 {
-        if let Some(&number) = self.numbers.get(&frame) {
+    pub fn number(&mut self, frame: &Frame) -> u32 {
+        self.number_of(frame.as_ref())
+    }
+
+    fn number_of(&mut self, frame: FrameRef<'_>) -> u32 {
+        let frames = &mut self.frames;
+        let hash = self.hasher.hash_one(frame);
+        let is_same = |&it: &u32| frames[it as usize].as_ref() == frame;
+        if let Some(&number) = self.numbers.find(hash, is_same) {
             return number;
         }
-        let number = u32::try_from(self.frames.len()).expect("under 2^32 different frames");
-        self.numbers.insert(frame.clone(), number);
-        self.frames.push(frame);
+        let number = u32::try_from(frames.len()).expect("under 2^32 different frames");
+        frames.push(frame.to_frame());
+        let hash_of = |&it: &u32| self.hasher.hash_one(frames[it as usize].as_ref());
+        self.numbers.insert_unique(hash, number, hash_of);
         number
     }
 
@@ -206,15 +249,20 @@ impl FrameSet {
 #[derive(Clone, Debug)]
 pub struct Stacks {
     frames: Vec<u32>,
-    /// By place of the location.
-    spans: Vec<Range<usize>>,
+    /// Where the frames of each location end.
+    ends: Vec<usize>,
 }
 
 impl Stacks {
     /// Fails if the stacks have too many frames together.
     fn are_followed(&self, profile: &Profile) -> Result<()> {
-        let lengths = profile.samples().flat_map(|it| it.locations());
-        let lengths = lengths.map(|place| self.spans[place].len() as u64);
+        let places = profile.columns().all_places();
+        let longest = (0..self.ends.len()).map(|place| self.span(place).len());
+        let at_most = longest.max().unwrap_or(0) as u64 * places.len() as u64;
+        if at_most <= FRAMES_MAX {
+            return Ok(());
+        }
+        let lengths = places.iter().map(|&it| self.span(it as usize).len() as u64);
         let frames = lengths.fold(0, u64::saturating_add);
         if frames > FRAMES_MAX {
             return Err(Error::new(
@@ -232,7 +280,26 @@ impl Stacks {
     ) -> impl DoubleEndedIterator<Item = u32> + use<'a> {
         sample
             .locations()
-            .flat_map(|place| self.frames[self.spans[place].clone()].iter().copied())
+            .flat_map(|place| self.frames[self.span(place)].iter().copied())
+    }
+
+    /// Puts the frames of a sample of that profile into `stack`, and nothing else.
+    pub fn fill(&self, sample: &SampleView<'_>, stack: &mut Vec<u32>) {
+        stack.clear();
+        for place in sample.locations() {
+            match &self.frames[self.span(place)] {
+                [frame] => stack.push(*frame),
+                frames => stack.extend_from_slice(frames),
+            }
+        }
+    }
+
+    fn span(&self, place: usize) -> Range<usize> {
+        let start = match place {
+            0 => 0,
+            place => self.ends[place - 1],
+        };
+        start..self.ends[place]
     }
 }
 

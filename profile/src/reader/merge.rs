@@ -1,13 +1,14 @@
 //! Several profiles added up into one.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 
-use rustc_hash::FxHashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::{Error, Result};
 use crate::profile::Profile;
 use crate::proto;
+use crate::samples::Samples;
 use crate::strings::Strings;
 
 /// Adds up profiles, one at a time. Samples with equal stacks and labels become one,
@@ -42,15 +43,15 @@ pub struct Merger {
 #[derive(Debug)]
 struct Merged {
     message: proto::Profile,
+    samples: Samples,
     strings: Strings,
     mappings: HashMap<MappingKey, usize>,
     functions: HashMap<(i64, i64, i64, i64), u64>,
-    locations: HashMap<LocationKey, u64>,
-    /// By a hash of stack and labels: the latest sample with it. The one before it
-    /// follows in `earlier`; so nothing is held twice.
-    samples: FxHashMap<u64, u32>,
-    earlier: Vec<Option<u32>>,
-    hasher: RandomState,
+    /// By what they are: the places.
+    locations: HashMap<LocationKey, usize>,
+    /// The numbers of the samples by stack and labels, of which nothing is held twice.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
 }
 
 /// Equal in all runs of a program. Sizes are rounded to pages, as loaders differ in
@@ -77,7 +78,7 @@ struct Translation<'a> {
     strings: Vec<Option<i64>>,
     mappings: Vec<Option<usize>>,
     functions: Vec<Option<u64>>,
-    locations: Vec<Option<u64>>,
+    locations: Vec<Option<usize>>,
 }
 
 impl Merger {
@@ -103,21 +104,18 @@ impl Merger {
     pub fn finish(self) -> Option<Profile> {
         let mut merged = self.merged?;
         // What cancelled out is gone, and with it what only it referred to.
-        if merged.message.sample.iter().any(is_zero) {
-            merged.message.string_table = merged.strings.into_table();
-            let profile = Profile::from_message(merged.message).expect("made coherent");
-            let mut again = Merged::like(&profile);
-            again.add(&profile);
-            merged = again;
+        if (0..merged.samples.len()).any(|it| is_zero(merged.samples.values(it))) {
+            let profile = merged.into_profile();
+            merged = Merged::like(&profile);
+            merged.add(&profile);
         }
-        merged.message.string_table = merged.strings.into_table();
-        Some(Profile::from_message(merged.message).expect("made coherent"))
+        Some(merged.into_profile())
     }
 }
 
 impl Merged {
     fn like(profile: &Profile) -> Self {
-        let from = profile.message();
+        let from = profile.tables();
         let mut strings = Strings::new();
         let mut value_type = |it: &proto::ValueType| proto::ValueType {
             r#type: strings.number(profile.text(it.r#type)),
@@ -131,14 +129,14 @@ impl Merged {
             ..Default::default()
         };
         Self {
+            samples: Samples::new(message.sample_type.len()),
             message,
             strings,
             mappings: HashMap::new(),
             functions: HashMap::new(),
             locations: HashMap::new(),
-            samples: FxHashMap::default(),
-            earlier: Vec::new(),
-            hasher: RandomState::new(),
+            numbers: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
@@ -151,7 +149,7 @@ impl Merged {
             let text = |number: i64| profile.text(number).to_owned();
             (text(it.r#type), text(it.unit))
         };
-        let message = profile.message();
+        let message = profile.tables();
         let expected: Vec<_> = self.message.sample_type.iter().map(own).collect();
         let found: Vec<_> = message.sample_type.iter().map(its).collect();
         let named = |types: &[(String, String)]| {
@@ -179,7 +177,7 @@ impl Merged {
 
     fn add(&mut self, profile: &Profile) {
         self.add_header(profile);
-        let message = profile.message();
+        let message = profile.tables();
         let mut translation = Translation {
             profile,
             strings: vec![None; message.string_table.len()],
@@ -191,13 +189,20 @@ impl Merged {
         if self.message.mapping.is_empty() && !message.mapping.is_empty() {
             self.mapping(&mut translation, 0);
         }
-        for sample in message.sample.iter().filter(|it| !is_zero(it)) {
-            self.sample(&mut translation, sample);
+        for number in 0..profile.columns().len() {
+            if !is_zero(profile.columns().values(number)) {
+                self.sample(&mut translation, number);
+            }
         }
     }
 
+    fn into_profile(mut self) -> Profile {
+        self.message.string_table = self.strings.into_table();
+        Profile::from_parts(self.message, self.samples).expect("made coherent")
+    }
+
     fn add_header(&mut self, profile: &Profile) {
-        let from = profile.message();
+        let from = profile.tables();
         let into = &mut self.message;
         if into.time_nanos == 0 || from.time_nanos < into.time_nanos {
             into.time_nanos = from.time_nanos;
@@ -221,14 +226,14 @@ impl Merged {
         }
     }
 
-    fn sample(&mut self, translation: &mut Translation<'_>, sample: &proto::Sample) {
-        let location_id: Vec<u64> = sample
-            .location_id
-            .iter()
-            .map(|&id| self.location(translation, id))
-            .collect();
-        let mut label: Vec<proto::Label> = sample
-            .label
+    fn sample(&mut self, translation: &mut Translation<'_>, number: usize) {
+        let samples = translation.profile.columns();
+        for &place in samples.places(number) {
+            let place = self.location(translation, place as usize);
+            self.samples.add_place(place);
+        }
+        let mut labels: Vec<proto::Label> = samples
+            .labels(number)
             .iter()
             // A label without text, number and unit says nothing.
             .filter(|it| it.str != 0 || it.num != 0 || it.num_unit != 0)
@@ -243,37 +248,34 @@ impl Merged {
             })
             .collect();
         // Of one key the order counts, among keys it does not.
-        label.sort_by_key(|it| (it.key, it.str == 0));
-        let hash = self.hasher.hash_one((&location_id, &label));
-        let latest = self.samples.get(&hash).copied();
-        let mut place = latest;
-        while let Some(number) = place {
-            let same = &mut self.message.sample[number as usize];
-            if same.location_id == location_id && same.label == label {
-                for (sum, value) in same.value.iter_mut().zip(&sample.value) {
-                    *sum = sum.saturating_add(*value);
-                }
-                return;
+        labels.sort_by_key(|it| (it.key, it.str == 0));
+        labels.into_iter().for_each(|it| self.samples.add_label(it));
+
+        let values = samples.values(number);
+        let samples = &mut self.samples;
+        let hash = self.hasher.hash_one(samples.pending());
+        let is_same = |&it: &u32| samples.key(it as usize) == samples.pending();
+        if let Some(&same) = self.numbers.find(hash, is_same) {
+            samples.take_back();
+            for (sum, value) in samples.values_mut(same as usize).iter_mut().zip(values) {
+                *sum = sum.saturating_add(*value);
             }
-            place = self.earlier[number as usize];
+            return;
         }
-        let number = u32::try_from(self.message.sample.len()).expect("under 2^32 samples");
-        self.samples.insert(hash, number);
-        self.earlier.push(latest);
-        self.message.sample.push(proto::Sample {
-            location_id,
-            value: sample.value.clone(),
-            label,
-        });
+        let next = u32::try_from(samples.len()).expect("under 2^32 samples");
+        values.iter().for_each(|&it| samples.add_value(it));
+        samples.end().expect("as many values as the profile has");
+        let hash_of = |&it: &u32| self.hasher.hash_one(samples.key(it as usize));
+        self.numbers.insert_unique(hash, next, hash_of);
     }
 
-    fn location(&mut self, translation: &mut Translation<'_>, id: u64) -> u64 {
+    /// The place of a location in the merged message.
+    fn location(&mut self, translation: &mut Translation<'_>, place: usize) -> usize {
         let profile = translation.profile;
-        let place = profile.index().locations.at(id);
-        if let Some(id) = translation.locations[place] {
-            return id;
+        if let Some(place) = translation.locations[place] {
+            return place;
         }
-        let from = &profile.message().location[place];
+        let from = &profile.tables().location[place];
         let mut line = Vec::with_capacity(from.line.len());
         for it in &from.line {
             line.push(proto::Line {
@@ -294,26 +296,26 @@ impl Merged {
             key.mapping_id = into.id;
             key.address = from
                 .address
-                .wrapping_sub(profile.message().mapping[mapping].memory_start);
+                .wrapping_sub(profile.tables().mapping[mapping].memory_start);
             start = into.memory_start;
         }
-        let id = match self.locations.get(&key) {
-            Some(&id) => id,
+        let into = match self.locations.get(&key) {
+            Some(&into) => into,
             None => {
-                let id = self.message.location.len() as u64 + 1;
+                let into = self.message.location.len();
                 self.message.location.push(proto::Location {
-                    id,
+                    id: into as u64 + 1,
                     mapping_id: key.mapping_id,
                     address: key.address.wrapping_add(start),
                     line: key.line.clone(),
                     is_folded: key.is_folded,
                 });
-                self.locations.insert(key, id);
-                id
+                self.locations.insert(key, into);
+                into
             }
         };
-        translation.locations[place] = Some(id);
-        id
+        translation.locations[place] = Some(into);
+        into
     }
 
     /// The place of a mapping in the merged message.
@@ -322,7 +324,7 @@ impl Merged {
         if let Some(place) = translation.mappings[place] {
             return place;
         }
-        let from = &translation.profile.message().mapping[place];
+        let from = &translation.profile.tables().mapping[place];
         let filename = self.string(translation, from.filename);
         let build_id = self.string(translation, from.build_id);
         let size = from.memory_limit.wrapping_sub(from.memory_start);
@@ -353,7 +355,7 @@ impl Merged {
         if let Some(id) = translation.functions[place] {
             return id;
         }
-        let from = translation.profile.message().function[place];
+        let from = translation.profile.tables().function[place];
         let key = (
             self.string(translation, from.name),
             self.string(translation, from.system_name),
@@ -382,6 +384,6 @@ impl Merged {
     }
 }
 
-fn is_zero(sample: &proto::Sample) -> bool {
-    sample.value.iter().all(|&value| value == 0)
+fn is_zero(values: &[i64]) -> bool {
+    values.iter().all(|&value| value == 0)
 }

@@ -9,7 +9,7 @@ impl Profile {
     /// names.
     #[must_use]
     pub fn drop_patterns(&self) -> Option<(&str, Option<&str>)> {
-        let message = self.message();
+        let message = self.tables();
         let drop = known(self.text(message.drop_frames))?;
         Some((drop, known(self.text(message.keep_frames))))
     }
@@ -25,7 +25,7 @@ impl Profile {
     #[must_use]
     pub fn pruned(self, mut is_dropped: impl FnMut(&str) -> bool) -> Self {
         let functions: Vec<bool> = self
-            .message()
+            .tables()
             .function
             .iter()
             .map(|it| {
@@ -35,7 +35,7 @@ impl Profile {
             .collect();
         // For each location, how many of its lines go; innermost first.
         let dropped: Vec<usize> = self
-            .message()
+            .tables()
             .location
             .iter()
             .map(|location| {
@@ -60,20 +60,18 @@ impl Profile {
                     return 0;
                 };
                 let place = places[hit];
-                let is_whole = dropped[place] == self.message().location[place].line.len();
+                let is_whole = dropped[place] == self.tables().location[place].line.len();
                 hit + usize::from(is_whole)
             })
             .collect();
-        let mut message = self.into_message();
-        for (location, dropped) in message.location.iter_mut().zip(dropped) {
+        let (mut tables, samples) = self.into_parts();
+        for (location, dropped) in tables.location.iter_mut().zip(dropped) {
             // One that goes whole is still the root of what nothing else has called.
             if dropped < location.line.len() {
                 location.line.drain(..dropped);
             }
         }
-        for (sample, cut) in message.sample.iter_mut().zip(cuts) {
-            sample.location_id.drain(..cut);
-        }
-        Self::from_message(message).expect("less of a coherent message")
+        let samples = samples.selected(|number| Some(cuts[number]));
+        Self::from_parts(tables, samples).expect("less of a coherent profile")
     }
 }

@@ -47,10 +47,9 @@ impl Profile {
             let is_chosen = selection.of(&self);
             self.samples().map(|it| is_chosen(&it)).collect()
         };
-        let mut message = self.into_message();
-        let mut is_chosen = is_chosen.into_iter();
-        message.sample.retain(|_| is_chosen.next() == Some(true));
-        Self::from_message(message).expect("less of a coherent message")
+        let (tables, samples) = self.into_parts();
+        let samples = samples.selected(|number| is_chosen[number].then_some(0));
+        Self::from_parts(tables, samples).expect("less of a coherent profile")
     }
 }
 
@@ -66,7 +65,7 @@ impl fmt::Debug for Selection {
 
 /// For each location, whether it has such a frame.
 fn locations(profile: &Profile, matcher: &Matcher) -> Vec<bool> {
-    let message = profile.message();
+    let message = profile.tables();
     let is_meant = |text: i64| text != 0 && matcher(profile.text(text));
     let functions: Vec<bool> = message
         .function

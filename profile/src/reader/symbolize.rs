@@ -28,7 +28,7 @@ impl Profile {
         if mapping.has_line_numbers || mapping.has_inline_frames {
             return false;
         }
-        let mut own = self.message().location.iter();
+        let mut own = self.tables().location.iter();
         !own.any(|it| it.mapping_id == mapping.id && it.line.iter().any(|line| line.line > 0))
     }
 
@@ -53,7 +53,7 @@ impl Profile {
                 continue;
             };
             let (locations, addresses): (Vec<usize>, Vec<u64>) = self
-                .message()
+                .tables()
                 .location
                 .iter()
                 .enumerate()
@@ -73,7 +73,8 @@ impl Profile {
                 }
             }
         }
-        let mut writer = Writer::of(self.into_message());
+        let (tables, samples) = self.into_parts();
+        let mut writer = Writer::of(tables);
         for (mapping, locations, resolved) in found {
             let mut known = (true, true);
             for (location, resolved) in locations.into_iter().zip(resolved) {
@@ -92,7 +93,7 @@ impl Profile {
             mapping.has_line_numbers = known.1;
             mapping.has_inline_frames = true;
         }
-        let profile = Self::from_message(writer.message).expect("made coherent");
+        let profile = Self::from_parts(writer.message, samples).expect("made coherent");
         (profile, outcome)
     }
 }

@@ -105,7 +105,7 @@ mod tests {
             let numbers: Vec<u32> = stack
                 .iter()
                 .map(|&name| {
-                    frames.number(Frame {
+                    frames.number(&Frame {
                         name: name.to_owned(),
                         file: String::new(),
                         line: 0,

@@ -17,7 +17,7 @@ impl ValueKind {
     /// other readers do. `None` if it has no sample types.
     #[must_use]
     pub fn default_of(profile: &Profile) -> Option<Self> {
-        let wanted = profile.text(profile.message().default_sample_type);
+        let wanted = profile.text(profile.tables().default_sample_type);
         let wanted = profile.sample_types().find(|(name, _)| *name == wanted);
         let (name, unit) = wanted.or_else(|| profile.sample_types().last())?;
         Some(Self {
