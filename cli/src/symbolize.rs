@@ -10,6 +10,7 @@ use crate::args::Saving;
 use crate::error::{Error, Result, chain};
 use crate::input;
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::save::Target;
 
 /// Put functions, inlined calls and lines into a profile, from its binary's debug information
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         |path: &PathBuf, what: String| Error::Finding(format!("{}: {what}", path.display()));
     let mut profile = input::profile(&args.profile).map_err(|it| failed(&args.profile, it))?;
     let mut located = 0;
+    let progress = Progress::of(args.binary.len());
     for path in &args.binary {
         let binary = Binary::open(path).map_err(|it| failed(path, chain(&it)))?;
         let build_id = binary.build_id().to_owned();
@@ -65,7 +67,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         if let Some((_, problem)) = outcome.problems.into_iter().next() {
             return Err(failed(path, problem));
         }
+        progress.advance();
     }
+    drop(progress);
     if located == 0 {
         output.complain("no address was found in the debug information; was it stripped?");
     }

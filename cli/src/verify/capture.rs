@@ -9,6 +9,7 @@ use super::Finding;
 use super::directory::Directory;
 use crate::error::chain;
 use crate::input::{self, SIDECAR_BYTES_MAX, bounded};
+use crate::progress::Progress;
 use crate::sidecar::Verdict;
 
 /// The largest profile that a recorder can be told to write.
@@ -17,6 +18,7 @@ const PROFILE_BYTES_MAX: u64 = 64 << 20;
 pub(super) fn findings(directory: &Directory) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut before: Option<(CaptureName, Sidecar)> = None;
+    let progress = Progress::of(directory.complete().count());
     for name in directory.complete() {
         match sidecar(directory, name) {
             Ok(sidecar) => {
@@ -28,6 +30,7 @@ pub(super) fn findings(directory: &Directory) -> Vec<Finding> {
             }
             Err(problem) => findings.push(Finding::new(name.sidecar(), problem)),
         }
+        progress.advance();
     }
     findings
 }
