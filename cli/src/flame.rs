@@ -8,7 +8,7 @@ use tachograph_profile::reader::{CallTree, FrameSet, Granularity};
 
 use crate::args::{Looking, Naming, Paths, Saving};
 use crate::convert::folded_name;
-use crate::error::{Error, Result, chain};
+use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::reading::{Reader, label_frame, label_name};
 use crate::save::Target;
@@ -87,7 +87,8 @@ fn read(
         let label = args.by.as_deref();
         let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
         let stack = label.into_iter().chain(stack.iter().rev().copied());
-        tree.add(stack, which, value).map_err(|it| chain(&it))
+        tree.add(stack, which, value)
+            .map_err(|it| format!("{it:#}"))
     })
 }
 

@@ -3,7 +3,7 @@
 use tachograph_profile::reader::Merger;
 
 use crate::args::{Paths, Saving};
-use crate::error::{Error, Result, chain};
+use crate::error::{Error, Result};
 use crate::input;
 use crate::output::Output;
 use crate::save::Target;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let target = Target::of(&args.saving, output)?;
     let mut merger = Merger::default();
     input::for_each_profile(&args.paths.paths, output, |_, profile| {
-        merger.add(&profile).map_err(|it| chain(&it))
+        merger.add(&profile).map_err(|it| format!("{it:#}"))
     })?;
     save(merger, &target, output)
 }

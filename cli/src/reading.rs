@@ -9,7 +9,7 @@ use tachograph_profile::{Profile, SampleView};
 use crate::app;
 use crate::args::Looking;
 use crate::binaries::Binaries;
-use crate::error::{Result, chain};
+use crate::error::Result;
 use crate::input;
 use crate::output::Output;
 
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
             .take_in(&profile, |name, file| {
                 !is_app_alone || app::is_app(name, file)
             })
-            .map_err(|it| chain(&it))?;
+            .map_err(|it| format!("{it:#}"))?;
         let is_chosen = self.selection.of(&profile);
         let mut stack = Vec::new();
         for sample in profile.samples().filter(|it| is_chosen(it)) {
@@ -106,11 +106,11 @@ impl<'a> Reader<'a> {
     /// type that was named, or of the one that the first profile wants to be shown.
     fn value_place(&mut self, profile: &Profile) -> std::result::Result<usize, String> {
         let own = match &self.looking.value {
-            Some(name) => ValueKind::named(name, profile).map_err(|it| chain(&it))?,
+            Some(name) => ValueKind::named(name, profile).map_err(|it| format!("{it:#}"))?,
             None => ValueKind::default_of(profile).ok_or("the profile has no sample types")?,
         };
         let kind = self.kind.get_or_insert(own);
-        kind.place_in(profile).map_err(|it| chain(&it))
+        kind.place_in(profile).map_err(|it| format!("{it:#}"))
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tachograph_profile::reader::Binary;
 
 use crate::args::Saving;
-use crate::error::{Error, Result, chain};
+use crate::error::{Error, Result};
 use crate::input;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let mut located = 0;
     let progress = Progress::of(args.binary.len());
     for path in &args.binary {
-        let binary = Binary::open(path).map_err(|it| failed(path, chain(&it)))?;
+        let binary = Binary::open(path).map_err(|it| failed(path, format!("{it:#}")))?;
         let build_id = binary.build_id().to_owned();
         if !profile
             .mappings()

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tachograph_profile::reader::{CallTree, FrameSet, Granularity, NodeId};
 
 use crate::args::{Looking, Naming, Paths};
-use crate::error::{Result, chain};
+use crate::error::Result;
 use crate::names;
 use crate::output::{FAINT, Output, cut, escaped};
 use crate::reading::{Reader, label_frame, label_name};
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
             ),
             true => tree.add(label.into_iter().chain(stack.iter().copied()), 0, value),
         };
-        added.map_err(|it| chain(&it))
+        added.map_err(|it| format!("{it:#}"))
     })?;
     let (kind, unit) = reader.kind();
     let whole = tree.size(CallTree::<1>::ROOT);

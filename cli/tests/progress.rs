@@ -67,6 +67,9 @@ fn a_terminal_is_told_how_far_it_is_after_a_second_and_a_pipe_is_not() {
     assert_eq!(shown.stdout, piped.stdout);
     assert!(!shown.stdout.is_empty());
     // What is drawn last is an empty line.
-    assert!(rest.ends_with("\x1b[2K") || rest.ends_with('\r'), "{rest:?}");
+    assert!(
+        rest.ends_with("\x1b[2K") || rest.ends_with('\r'),
+        "{rest:?}"
+    );
     assert_eq!(String::from_utf8_lossy(&piped.stderr), "");
 }

@@ -21,7 +21,16 @@ pub enum ErrorKind {
 /// A failure to read, write or understand a profile.
 ///
 /// The text names what was wrong and what would be right. It never repeats the
-/// text of its [`source`](StdError::source); print the chain to see it all.
+/// text of its [`source`](StdError::source). In the alternate form, `{:#}`, it prints
+/// its causes too, in one line.
+///
+/// ```
+/// use tachograph_profile::Profile;
+///
+/// let error = Profile::decode(b"\x1f\x8b\x08", 1 << 20).expect_err("cut short");
+/// assert_eq!(error.to_string(), "the gzip compression is damaged or cut short");
+/// assert!(format!("{error:#}").starts_with(&format!("{error}: ")));
+/// ```
 pub struct Error {
     kind: ErrorKind,
     message: Cow<'static, str>,
@@ -65,7 +74,15 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        if f.alternate() {
+            let mut cause = self.source();
+            while let Some(error) = cause {
+                write!(f, ": {error}")?;
+                cause = error.source();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -79,14 +96,3 @@ impl StdError for Error {
 
 /// The result of this crate's fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// The text of an error with those of its causes, in one line.
-pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}

@@ -1,7 +1,7 @@
 //! From addresses to names.
 
 use crate::debug::{self, DebugFrame};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::module::{LoadedModules, Module};
 use crate::symbols::Symbols;
@@ -167,12 +167,8 @@ fn named(system_name: String, at: Option<DebugFrame>) -> Frame {
     }
 }
 
-fn note(module: &Module, error: &(dyn std::error::Error + 'static)) -> String {
-    format!(
-        "no names for {}: {}",
-        module.path().display(),
-        crate::error::chain(error)
-    )
+fn note(module: &Module, error: &Error) -> String {
+    format!("no names for {}: {error:#}", module.path().display())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use tachograph_profile::reader::{CallTree, FrameSet, Granularity, Merger};
 
 use crate::args::{Looking, Naming, Paths, Saving};
-use crate::error::{Error, Result, chain};
+use crate::error::{Error, Result};
 use crate::input;
 use crate::output::Output;
 use crate::reading::{Reader, label_frame, label_name};
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
         let stack = label.into_iter().chain(stack.iter().rev().copied());
         let tree = &mut threads[place].tree;
-        tree.add(stack, 0, value).map_err(|it| chain(&it))
+        tree.add(stack, 0, value).map_err(|it| format!("{it:#}"))
     })?;
     let (kind, unit) = reader.kind();
     let converted = Converted {
@@ -123,7 +123,7 @@ fn pprof(args: &Args, target: &Target, output: &mut Output) -> Result {
     let mut merger = Merger::default();
     input::for_each_profile(&args.paths.paths, output, |_, profile| {
         let chosen = profile.retained(&selection);
-        merger.add(&chosen).map_err(|it| chain(&it))
+        merger.add(&chosen).map_err(|it| format!("{it:#}"))
     })?;
     crate::merge::save(merger, target, output)
 }

@@ -8,7 +8,7 @@ use tachograph_core::Sidecar;
 use tachograph_core::store::{CaptureName, EntryKind};
 
 use super::file::bounded;
-use crate::error::{Error, Result, chain};
+use crate::error::{Error, Result};
 
 /// The largest sidecar that a recorder can be told to write.
 pub(crate) const SIDECAR_BYTES_MAX: u64 = 1 << 20;
@@ -69,5 +69,5 @@ pub(crate) fn captures(directory: &Path) -> Result<Vec<Capture>> {
 
 fn sidecar(path: &Path) -> std::result::Result<Sidecar, String> {
     let json = bounded(path, SIDECAR_BYTES_MAX)?;
-    Sidecar::from_json(&json).map_err(|error| chain(&error))
+    Sidecar::from_json(&json).map_err(|error| format!("{error:#}"))
 }

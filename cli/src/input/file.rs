@@ -7,8 +7,6 @@ use std::path::Path;
 use tachograph_profile::Profile;
 use tachograph_profile::reader::Caps;
 
-use crate::error::chain;
-
 /// The largest file that is read, as it is on disk.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// The largest profile that is read, uncompressed and in memory.
@@ -29,7 +27,7 @@ pub(crate) fn profile(path: &Path) -> Result<Profile, String> {
 
 /// The profile of which `bytes` are the file.
 pub(crate) fn decoded(bytes: &[u8]) -> Result<Profile, String> {
-    Profile::decode_within(bytes, CAPS).map_err(|error| chain(&error))
+    Profile::decode_within(bytes, CAPS).map_err(|error| format!("{error:#}"))
 }
 
 /// The bytes of the file at `path`, if it has at most `max`.

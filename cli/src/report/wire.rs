@@ -18,7 +18,6 @@ use super::samples::{Rows, Values};
 use super::strings::{Strings, bounded};
 use super::tree::StackTree;
 use crate::app;
-use crate::error::chain;
 use crate::input::Capture;
 use crate::names;
 use crate::reading::label_frame;
@@ -260,7 +259,10 @@ impl Recording {
             }
             true
         };
-        let stacks = self.frames.take_in(profile, see).map_err(|it| chain(&it))?;
+        let stacks = self
+            .frames
+            .take_in(profile, see)
+            .map_err(|it| format!("{it:#}"))?;
         let mut rows = Vec::with_capacity(profile.samples().len());
         for sample in profile.samples() {
             let mut stack = self.stacks.number(stacks.of(&sample).rev());

@@ -7,7 +7,6 @@ use tachograph_profile::Profile;
 
 use super::Finding;
 use super::directory::Directory;
-use crate::error::chain;
 use crate::input::{self, SIDECAR_BYTES_MAX, bounded};
 use crate::progress::Progress;
 use crate::sidecar::Verdict;
@@ -37,7 +36,7 @@ pub(super) fn findings(directory: &Directory) -> Vec<Finding> {
 
 fn sidecar(directory: &Directory, name: CaptureName) -> Result<Sidecar, String> {
     let json = bounded(&directory.path.join(name.sidecar()), SIDECAR_BYTES_MAX)?;
-    Sidecar::from_json(&json).map_err(|error| chain(&error))
+    Sidecar::from_json(&json).map_err(|error| format!("{error:#}"))
 }
 
 /// What the sidecar says of itself.
@@ -68,7 +67,7 @@ fn of_sidecar(
     if sidecar.reason != "periodic"
         && let Err(error) = Name::new(&sidecar.reason)
     {
-        findings.push(format!("its reason is none: {}", chain(&error)));
+        findings.push(format!("its reason is none: {error:#}"));
     }
     if let Some((earlier, other)) = before
         && other.finished_at > sidecar.started_at

@@ -41,15 +41,3 @@ fn number(input: &mut &[u8]) -> u64 {
         None => 0,
     }
 }
-
-/// The text of a failure with all its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}

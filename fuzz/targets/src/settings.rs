@@ -44,7 +44,7 @@ pub fn settings(mut input: &[u8]) {
         }
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Setting);
-            let text = crate::chain(&error);
+            let text = format!("{error:#}");
             assert!(
                 text.contains("UNTIL") || text.contains("DIRECTORY"),
                 "{text}"

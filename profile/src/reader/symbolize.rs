@@ -68,7 +68,7 @@ impl Profile {
             match binary.borrow_mut().resolve(&addresses) {
                 Ok(resolved) => found.push((place, locations, resolved)),
                 Err(error) => {
-                    let why = crate::error::chain(&error);
+                    let why = format!("{error:#}");
                     outcome.problems.push((mapping.path().to_owned(), why));
                 }
             }
