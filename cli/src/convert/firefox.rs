@@ -56,6 +56,8 @@ fn add_samples(
     // sum so far, so that nothing is lost on the way.
     let mut sum = 0.0;
     let mut given = 0_i64;
+    // CPU time is what was used since the sample before: there must be one.
+    profile.add_sample(handle, at(0.0), None, CpuDelta::ZERO, 0);
     thread.tree.stacks(0, |stack, [value]| {
         let frames = stack.iter().map(|&number| FrameInfo {
             frame: Frame::Label(names[number as usize]),

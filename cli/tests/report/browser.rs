@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::expected::{Filter, Sums, assert_shows, numbers, seconds};
-use crate::node::node;
+use crate::node::in_browser;
 use crate::page::{Desk, Model};
 use crate::recording::Capture;
 use crate::shown::Shown;
@@ -22,7 +22,7 @@ fn the_page_shows_what_was_recorded_whatever_is_done_to_it() {
         "task": task, "thread": thread, "search": search, "zoom": zoom,
         "compare": [[10, 29], [200, 209]],
     });
-    let Some(shown) = node(
+    let Some(shown) = in_browser(
         "report/explore.mjs",
         &[desk.page().as_os_str(), plan.to_string().as_ref()],
     ) else {
@@ -336,7 +336,7 @@ fn assert_compared(
 /// Makes the pictures of the documentation anew, if asked to.
 fn take_pictures(desk: &Desk) {
     if let Some(folder) = std::env::var_os("TACHOGRAPH_SCREENSHOTS") {
-        node(
+        in_browser(
             "report/screenshots.mjs",
             &[desk.page().as_os_str(), &folder],
         );

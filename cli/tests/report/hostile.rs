@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tachograph_profile::{Profile, proto};
 
-use crate::node::node;
+use crate::node::in_browser;
 use crate::page::Desk;
 use crate::recording::{Capture, Sample, morning};
 
@@ -278,7 +278,7 @@ fn hostile_and_empty_pages_open_and_refuse_what_was_smuggled_in() {
 
     let pages = [empty.page(), idle.page(), nasty.page(), deep.page()];
     let pages: Vec<_> = pages.iter().map(|it| it.as_os_str()).collect();
-    let Some(glances) = node("report/glance.mjs", &pages) else {
+    let Some(glances) = in_browser("report/glance.mjs", &pages) else {
         return;
     };
     let glances = glances.as_array().expect("one for each page");

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{data, printed};
-use node::node;
+use node::{in_browser, node};
 use serde_json::Value;
 
 /// The profiles that are converted.
@@ -112,6 +112,56 @@ fn firefox_gets_all_threads_and_all_time() {
 }
 
 #[test]
+fn the_firefox_profiler_shows_the_same_sums() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("profile.json");
+    fs::write(&file, converted("service", "firefox")).expect("write");
+    let home = ("HOME", directory.path().as_os_str());
+    let package = "@firefox-devtools/profiler-cli";
+    let Some(threads) = node("firefox.mjs", package, home, &[file.as_os_str()]) else {
+        return;
+    };
+    let threads = threads.as_array().expect("threads");
+    assert_eq!(threads.len(), 2);
+    for thread in threads {
+        let name = thread["name"].as_str().expect("a name");
+        let tables = top("service", &["--by", "thread", "-n", "0"]);
+        let tables = tables["tables"].as_array().expect("tables");
+        let own = tables.iter().find(|it| it["text"] == name).expect(name);
+        // It counts in whole milliseconds; each sample is ten.
+        let millis = |it: &Value| it.as_i64().expect("a number") / 1_000_000;
+        assert_eq!(thread["cpuMs"], millis(&own["total"]), "{name}");
+        let expected: BTreeMap<String, (i64, i64)> = own["rows"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .map(|it| {
+                let name = it["function"].as_str().expect("a name").to_owned();
+                (name, (millis(&it["self"]), millis(&it["total"])))
+            })
+            .collect();
+        let shown: BTreeMap<String, (i64, i64)> = thread["functions"]
+            .as_array()
+            .expect("functions")
+            .iter()
+            .map(|it| {
+                let number = |key: &str| it[key].as_i64().expect("a number");
+                let name = it["name"].as_str().expect("a name").to_owned();
+                (name, (number("selfSamples"), number("totalSamples")))
+            })
+            .collect();
+        assert_eq!(shown.len(), expected.len(), "{name}");
+        // Names are shortened there: the sums are compared.
+        let sums = |of: &BTreeMap<String, (i64, i64)>| {
+            let mut sums: Vec<_> = of.values().copied().collect();
+            sums.sort_unstable();
+            sums
+        };
+        assert_eq!(sums(&shown), sums(&expected), "{name}");
+    }
+}
+
+#[test]
 fn speedscope_shows_the_same_sums() {
     for (path, name) in PROFILES {
         let json = converted(path, "speedscope");
@@ -169,7 +219,7 @@ fn shown(json: &str) -> Option<Vec<(String, f64, f64)>> {
     fs::write(&profile, json).expect("write");
     let page = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/node_modules/speedscope/dist/release/index.html");
-    let cells = node("speedscope.mjs", &[page.as_os_str(), profile.as_os_str()])?;
+    let cells = in_browser("speedscope.mjs", &[page.as_os_str(), profile.as_os_str()])?;
     let cells: Vec<Vec<String>> = serde_json::from_value(cells).expect("rows of cells");
     let rows: Vec<_> = cells.iter().filter_map(|row| shares(row)).collect();
     assert!(!rows.is_empty(), "{cells:?}");
