@@ -11,8 +11,8 @@ use tachograph_profile::{MappingView, Profile};
 /// Opens what profiles say was mapped, if it is still there and the same build.
 pub(crate) struct Binaries {
     is_allowed: bool,
-    /// By path and build id; `None` if it is not there, or is another build.
-    opened: HashMap<(String, String), Option<Rc<RefCell<Binary>>>>,
+    /// By path, whatever builds profiles say it has; `None` if it is not there.
+    opened: HashMap<String, Option<Rc<RefCell<Binary>>>>,
 }
 
 impl Binaries {
@@ -52,12 +52,11 @@ impl Binaries {
         if !path.is_absolute() {
             return None;
         }
-        self.opened
-            .entry((mapping.path().to_owned(), build_id.to_owned()))
-            .or_insert_with(|| {
-                let binary = Binary::open(path).ok()?;
-                (binary.build_id() == build_id).then(|| Rc::new(RefCell::new(binary)))
-            })
+        let opened = self.opened.entry(mapping.path().to_owned());
+        let binary =
+            opened.or_insert_with(|| Some(Rc::new(RefCell::new(Binary::open(path).ok()?))));
+        binary
             .clone()
+            .filter(|it| it.borrow().build_id() == build_id)
     }
 }

@@ -52,6 +52,8 @@ struct Side {
 #[derive(Debug, Serialize)]
 struct Change {
     function: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    module: String,
     base: f64,
     other: f64,
     change: f64,
@@ -66,7 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         Some(other) => (args.base.clone(), other.clone()),
         None => chosen(&args.base)?,
     };
-    let mut reader = Reader::new(&args.looking, Granularity::Functions);
+    let mut reader = Reader::new(&args.looking, None, Granularity::Functions);
     let base = read(base, &mut reader, output)?;
     let other = read(other, &mut reader, output)?;
     let (kind, unit) = reader.kind();
@@ -75,7 +77,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     if args.json {
         return output.json(&Report {
             value: kind,
-            unit: scale.unit,
+            unit: &scale.unit,
             base: side(&base, &scale),
             other: side(&other, &scale),
             changes,
@@ -85,13 +87,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     for (name, side) in [("base", &base), ("other", &other)] {
         writeln!(
             output,
-            "{name:<6}  {} over {}: {}",
-            number(scale.of_side(side.table.total(), side)),
-            units::duration(side.seconds),
+            "{name:<6}  {}{}: {}",
+            scale.shown(scale.of_side(side.table.total(), side)),
+            match side.seconds > 0.0 {
+                true => format!(" over {}", units::duration(side.seconds)),
+                false => String::new(),
+            },
             escaped(&side.path.display().to_string())
         )?;
     }
-    print(args, &changes, &reader.frames, output)
+    print(args, &changes, &reader.frames, &scale, output)
 }
 
 fn read(path: PathBuf, reader: &mut Reader<'_>, output: &mut Output) -> Result<Side> {
@@ -137,30 +142,39 @@ struct Scale {
     /// To seconds, if the values are times.
     factor: f64,
     by_time: bool,
-    unit: &'static str,
+    unit: String,
 }
 
 impl Scale {
     fn of(unit: &str, base: &Side, other: &Side) -> Self {
         let by_time = base.seconds > 0.0 && other.seconds > 0.0;
         let factor = units::seconds_in(unit);
+        let unit = factor.map_or(unit, |_| "seconds");
         Self {
             factor: factor.unwrap_or(1.0),
             by_time,
-            unit: match (factor.is_some(), by_time) {
-                (true, true) => "seconds per second",
-                (true, false) => "seconds",
-                (false, true) => "per second",
-                (false, false) => "",
+            unit: match by_time {
+                true => format!("{unit} per second"),
+                false => unit.to_owned(),
             },
         }
     }
 
     /// What stands behind the name of the value.
     fn heading(&self) -> String {
-        match self.unit {
+        match self.unit.as_str() {
             "" => String::new(),
             unit => format!(", {unit}"),
+        }
+    }
+
+    /// A value for people.
+    fn shown(&self, value: f64) -> String {
+        match self.unit.split(' ').next() {
+            Some("bytes") => units::bytes(value.round() as i64),
+            _ if self.by_time => format!("{value:.3}"),
+            Some("seconds") => units::duration(value),
+            _ => format!("{value:.0}"),
         }
     }
 
@@ -197,7 +211,8 @@ fn changes(
             let (base_value, other_value) =
                 (scale.of_side(before, base), scale.of_side(now, other));
             Change {
-                function: names::name(frames.get(frame), true),
+                function: frames.get(frame).name.clone(),
+                module: frames.get(frame).module.clone(),
                 base: base_value,
                 other: other_value,
                 change: other_value - base_value,
@@ -206,6 +221,7 @@ fn changes(
                 frame,
             }
         })
+        .filter(|it| it.change != 0.0)
         .collect();
     changes.sort_by(|a, b| {
         let sizes = b.change.abs().total_cmp(&a.change.abs());
@@ -214,7 +230,17 @@ fn changes(
     changes
 }
 
-fn print(args: &Args, changes: &[Change], frames: &FrameSet, output: &mut Output) -> Result {
+fn print(
+    args: &Args,
+    changes: &[Change],
+    frames: &FrameSet,
+    scale: &Scale,
+    output: &mut Output,
+) -> Result {
+    if changes.is_empty() {
+        writeln!(output, "no function used more or less")?;
+        return Ok(());
+    }
     let shown = match args.rows {
         0 => changes.len(),
         rows => rows.min(changes.len()),
@@ -236,12 +262,15 @@ fn print(args: &Args, changes: &[Change], frames: &FrameSet, output: &mut Output
         let share = |share: f64| Cell::from(format!("{:.1} %", 100.0 * share));
         grid.row(vec![
             Cell {
-                text: signed(change.change),
+                text: match change.change > 0.0 {
+                    true => format!("+{}", scale.shown(change.change)),
+                    false => scale.shown(change.change),
+                },
                 style: if change.change > 0.0 { BAD } else { GOOD },
             },
-            number(change.base).into(),
+            scale.shown(change.base).into(),
             share(change.base_share),
-            number(change.other).into(),
+            scale.shown(change.other).into(),
             share(change.other_share),
             name.into(),
         ]);
@@ -255,14 +284,6 @@ fn print(args: &Args, changes: &[Change], frames: &FrameSet, output: &mut Output
         )?;
     }
     Ok(())
-}
-
-fn number(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-fn signed(value: f64) -> String {
-    format!("{value:+.3}")
 }
 
 #[derive(Serialize)]

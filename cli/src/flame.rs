@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let target = Target::of(&args.saving, output)?;
-    let mut reader = Reader::new(&args.looking, Granularity::Functions);
+    let mut reader = Reader::new(&args.looking, args.by.as_deref(), Granularity::Functions);
     // Before and now.
     let mut tree = CallTree::<2>::default();
     let now = read(args, &args.paths.paths, 1, &mut reader, &mut tree, output)?;

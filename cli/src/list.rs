@@ -1,5 +1,6 @@
 //! `list`: what was recorded when, and what to make of it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -51,11 +52,24 @@ struct Line {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
-    let lines: Vec<Line> = captures(&args.directory)?
-        .iter()
-        .map(line)
-        .filter(|line| is_asked_for(line, args))
-        .collect();
+    let captures = captures(&args.directory)?;
+    let mut lines = Vec::new();
+    for capture in &captures {
+        let line = line(capture);
+        // One without a sidecar that can be read is not known to be taken for another reason.
+        if let Some(Err(problem)) = &capture.sidecar
+            && is_in_time(&line, args)
+        {
+            let path = args.directory.join(capture.name.sidecar());
+            output.complain(format!("{}: {problem}", path.display()));
+        }
+        if is_asked_for(&line, args) {
+            lines.push(line);
+        }
+    }
+    if let Some(problem) = missing(&captures, args) {
+        output.complain(problem);
+    }
     if args.json {
         return output.json(&lines);
     }
@@ -88,13 +102,31 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     grid.print(output)
 }
 
+/// What was asked for and is not there at any time.
+fn missing(captures: &[Capture], args: &Args) -> Option<String> {
+    let directory = args.directory.display();
+    if captures.is_empty() {
+        return Some(format!("{directory}: there is no capture in it"));
+    }
+    let sidecars = captures
+        .iter()
+        .filter_map(|it| it.sidecar.as_ref()?.as_ref().ok());
+    let reasons: BTreeSet<&str> = sidecars.map(|it| it.reason.as_str()).collect();
+    let reason = args.reason.as_deref().filter(|it| !reasons.contains(it))?;
+    Some(format!(
+        "{directory}: no capture was taken for the reason {reason}; there is {}",
+        Vec::from_iter(reasons).join(", ")
+    ))
+}
+
 fn is_asked_for(line: &Line, args: &Args) -> bool {
+    let is_meant = |it: &String| line.reason.as_ref() == Some(it);
+    is_in_time(line, args) && args.reason.as_ref().is_none_or(is_meant)
+}
+
+fn is_in_time(line: &Line, args: &Args) -> bool {
     args.since.is_none_or(|it| line.started_at >= it)
         && args.until.is_none_or(|it| line.started_at < it)
-        && args
-            .reason
-            .as_ref()
-            .is_none_or(|it| line.reason.as_ref() == Some(it))
 }
 
 fn line(capture: &Capture) -> Line {

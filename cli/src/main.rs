@@ -4,6 +4,7 @@
 
 mod app;
 mod args;
+mod asked;
 mod binaries;
 mod convert;
 mod diff;

@@ -8,6 +8,7 @@ use tachograph_profile::{Profile, SampleView};
 
 use crate::app;
 use crate::args::Looking;
+use crate::asked::Asked;
 use crate::binaries::Binaries;
 use crate::error::Result;
 use crate::input;
@@ -23,6 +24,8 @@ pub(crate) struct Reader<'a> {
     binaries: Binaries,
     pub(crate) frames: FrameSet,
     kind: Option<ValueKind>,
+    /// The label that samples are told apart by, if any.
+    by: Option<&'a str>,
 }
 
 /// What was read.
@@ -34,8 +37,9 @@ pub(crate) struct Extent {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(looking: &'a Looking, granularity: Granularity) -> Self {
+    pub(crate) fn new(looking: &'a Looking, by: Option<&'a str>, granularity: Granularity) -> Self {
         Self {
+            by,
             looking,
             selection: looking.selection(),
             binaries: Binaries::new(!looking.no_local_binaries),
@@ -64,10 +68,15 @@ impl<'a> Reader<'a> {
         ) -> std::result::Result<(), String>,
     ) -> Result<Extent> {
         let mut seconds = 0.0;
+        let mut asked = Asked::of(self.looking, self.by);
         let profiles = input::for_each_profile(paths, output, |_, profile| {
             seconds += profile.duration().as_secs_f64();
+            asked.look_at(&profile);
             self.read_one(profile, &mut each)
         })?;
+        for missing in asked.missing() {
+            output.complain(missing);
+        }
         Ok(Extent { profiles, seconds })
     }
 

@@ -14,7 +14,12 @@ use crate::output::Output;
 /// Where a command writes to, found fit before it begins to work.
 pub(crate) enum Target {
     Stdout,
-    File { path: PathBuf, force: bool },
+    /// A device or a pipe, which is written to as it is.
+    Stream(PathBuf),
+    File {
+        path: PathBuf,
+        force: bool,
+    },
 }
 
 impl Target {
@@ -32,10 +37,13 @@ impl Target {
             None => Ok(Self::Stdout),
             Some(path) if path.as_os_str() == "-" => Ok(Self::Stdout),
             Some(path) => {
-                judge(path, saving.force).map_err(Error::Misuse)?;
-                Ok(Self::File {
-                    path: path.clone(),
-                    force: saving.force,
+                let is_stream = judge(path, saving.force).map_err(Error::Misuse)?;
+                Ok(match is_stream {
+                    true => Self::Stream(path.clone()),
+                    false => Self::File {
+                        path: path.clone(),
+                        force: saving.force,
+                    },
                 })
             }
         }
@@ -47,11 +55,22 @@ impl Target {
         output: &mut Output,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result {
+        let failed = |path: &Path, error| Error::Finding(format!("{}: {error}", path.display()));
         let (path, force) = match self {
             Self::Stdout => return to_stdout(output, write),
+            Self::Stream(path) => {
+                return File::options()
+                    .write(true)
+                    .open(path)
+                    .and_then(|file| {
+                        let mut file = io::BufWriter::new(file);
+                        write(&mut file).and_then(|()| file.flush())
+                    })
+                    .map_err(|error| failed(path, error));
+            }
             Self::File { path, force } => (path, *force),
         };
-        let failed = |error: io::Error| Error::Finding(format!("{}: {error}", path.display()));
+        let failed = |error| failed(path, error);
         let mut file = NamedTempFile::new_in(directory_of(path)).map_err(failed)?;
         let mut buffered = io::BufWriter::new(file.as_file_mut());
         write(&mut buffered)
@@ -110,7 +129,8 @@ impl<W: Write> Write for Watched<W> {
     }
 }
 
-fn judge(path: &Path, force: bool) -> std::result::Result<(), String> {
+/// Whether there is something that is written to as it is.
+fn judge(path: &Path, force: bool) -> std::result::Result<bool, String> {
     let directory = directory_of(path);
     if let Some(why) =
         is_recorded(directory).map_err(|it| format!("{}: {it}", directory.display()))?
@@ -120,16 +140,19 @@ fn judge(path: &Path, force: bool) -> std::result::Result<(), String> {
             path.display()
         ));
     }
-    match fs::symlink_metadata(path) {
+    // A link to a device is one, and a link to a file is replaced by a file.
+    let metadata = fs::metadata(path).or_else(|_| fs::symlink_metadata(path));
+    match metadata {
         Ok(metadata) if metadata.is_dir() => Err(format!(
             "{}: this is a directory; name a file in it",
             path.display()
         )),
+        Ok(metadata) if !metadata.is_file() && !metadata.is_symlink() => Ok(true),
         Ok(_) if !force => Err(format!(
             "{}: the file exists; --force replaces it",
             path.display()
         )),
-        _ => Ok(()),
+        _ => Ok(false),
     }
 }
 

@@ -50,6 +50,7 @@ struct Tables<'a> {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let mut reader = Reader::new(
         &args.looking,
+        args.by.as_deref(),
         match args.lines {
             true => Granularity::Lines,
             false => Granularity::Functions,

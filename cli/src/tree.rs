@@ -47,7 +47,7 @@ pub(crate) fn percent(text: &str) -> std::result::Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
-    let mut reader = Reader::new(&args.looking, Granularity::Functions);
+    let mut reader = Reader::new(&args.looking, args.by.as_deref(), Granularity::Functions);
     let mut tree = CallTree::<1>::default();
     let extent = reader.read(&args.paths.paths, output, |frames, sample, stack, value| {
         let label = args.by.as_deref();

@@ -188,8 +188,15 @@ fn a_pipe_in_a_directory_is_not_waited_for() {
             skipped("needs mkfifo");
             return;
         }
-        let directory = directory.path().to_str().expect("UTF-8");
-        assert!(printed(["top", directory]).starts_with("cpu: "));
+        let output = tachograph(["top"]).arg(directory.path()).output();
+        let output = output.expect("it runs");
+        assert_eq!(output.status.code(), Some(1));
+        let said = complaint(&output);
+        assert!(
+            said.contains("pipe.pprof: this is not a regular file"),
+            "{said}"
+        );
+        assert!(output.stdout.starts_with(b"cpu: "));
     }
 }
 
@@ -339,10 +346,13 @@ fn on_terminal(columns: usize, arguments: &str) -> Option<String> {
 fn tables_fit_the_terminal() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let name = format!("demo::{}", "very_long_".repeat(20));
-    let path = write(directory.path(), "long.pb", &profile_of(&name));
+    let mut message = profile_of(&name);
+    let path = write(directory.path(), "long.pb", &message);
+    message.sample[0].value[0] += 1_000_000;
+    let slower = write(directory.path(), "slower.pb", &message);
     for command in ["top", "tree", "diff -n 1"] {
         let arguments = match command {
-            "diff -n 1" => format!("{command} {path} {path}"),
+            "diff -n 1" => format!("{command} {path} {slower}"),
             _ => format!("{command} {path}"),
         };
         let Some(shown) = on_terminal(60, &arguments) else {
@@ -356,5 +366,134 @@ fn tables_fit_the_terminal() {
             .expect("it is there");
         let plain = anstream::adapter::strip_str(row.trim_end()).to_string();
         assert!(plain.chars().count() <= 60, "{command}: {plain:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_written_to_and_never_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&pipe, &link).expect("a link");
+    let profile = data("foreign/go-cpu.pb.gz");
+    let profile = profile.to_str().expect("UTF-8");
+    for force in [None, Some("--force")] {
+        for path in [&pipe, &link] {
+            let child = tachograph(["convert", "--to", "folded", profile, "-o"])
+                .arg(path)
+                .args(force)
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it runs");
+            let read = fs::read_to_string(&pipe).expect("it is written to");
+            let output = child.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{}", complaint(&output));
+            assert_eq!(read, printed(["convert", "--to", "folded", profile]));
+        }
+    }
+    assert!(
+        fs::metadata(&pipe)
+            .expect("it is there")
+            .file_type()
+            .is_fifo()
+    );
+    assert!(
+        fs::symlink_metadata(&link)
+            .expect("it is there")
+            .is_symlink()
+    );
+    // A file behind a link is not written to: the link is replaced.
+    let file = directory.path().join("file");
+    fs::write(&file, "mine").expect("write");
+    let link = directory.path().join("link to a file");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    let output = tachograph(["convert", "--to", "folded", profile, "--force", "-o"])
+        .arg(&link)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "mine");
+    assert!(fs::symlink_metadata(&link).expect("it is there").is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_only_looks_like_a_profile_in_a_directory_is_named_and_not_read() {
+    let directory = recorded("service");
+    std::os::unix::fs::symlink(
+        data("foreign/go-cpu.pb.gz"),
+        directory.path().join("a.pprof"),
+    )
+    .expect("a link");
+    let output = tachograph(["top", "-n", "1"])
+        .arg(directory.path())
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let said = complaint(&output);
+    assert!(
+        said.contains("a.pprof: this is not a regular file"),
+        "{said}"
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("in 3 profiles"));
+}
+
+#[test]
+fn a_binary_is_opened_once_whatever_builds_it_is_said_to_be() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut message = profile_of("it");
+    let binary = env!("CARGO_BIN_EXE_tachograph");
+    message.string_table.push(binary.to_owned());
+    let filename = message.string_table.len() as i64 - 1;
+    for number in 1..=20_000 {
+        message.string_table.push(format!("{number:040x}"));
+        message.mapping.push(proto::Mapping {
+            id: number,
+            filename,
+            build_id: message.string_table.len() as i64 - 1,
+            ..Default::default()
+        });
+    }
+    let path = write(directory.path(), "it.pb", &message);
+    // It would take hours.
+    assert!(printed(["top", &path]).contains("it"));
+}
+
+#[test]
+fn what_is_asked_for_by_name_and_not_there_is_said() {
+    let service = data("service");
+    let service = service.to_str().expect("UTF-8");
+    for (arguments, expected) in [
+        (
+            &["top", "--task", "nope"][..],
+            "no sample has the task nope; there is checksum, compaction",
+        ),
+        (
+            &["tree", "--thread", "nope"],
+            "no sample has the thread nope; there is tachograph, tokio-rt-worker",
+        ),
+        (
+            &["top", "--by", "nope"],
+            "no sample has a label nope; there is task, thread",
+        ),
+        (
+            &["convert", "--to", "folded", "--by", "nope"],
+            "no sample has a label nope; there is task, thread",
+        ),
+        (
+            &["list", "--reason", "nope"],
+            "no capture was taken for the reason nope; there is compaction, periodic",
+        ),
+    ] {
+        let output = tachograph(arguments.iter().chain(&[service])).output();
+        let output = output.expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = complaint(&output);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
     }
 }

@@ -223,3 +223,38 @@ fn budgets_are_those_given() {
     assert!(printed.contains("over the budget of 3"), "{printed}");
     assert!(printed.contains("over the budget of 10"), "{printed}");
 }
+
+#[test]
+fn pipes_and_links_in_the_place_of_a_part_are_not_read() {
+    for make in [
+        |path: &Path| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.expect("mkfifo runs").success());
+        },
+        |path: &Path| symlink("/etc/passwd", path).expect("a link"),
+    ] {
+        for which in [0, 1] {
+            let directory = recorded("service");
+            let (profile, sidecar) = first(directory.path());
+            let part = if which == 0 { profile } else { sidecar };
+            fs::remove_file(&part).expect("it was there");
+            make(&part);
+            let found = findings(directory.path());
+            let own = part.file_name().expect("a name").to_str().expect("ASCII");
+            let expected = [(own.to_owned(), "this is not a regular file".to_owned())];
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+#[test]
+fn a_profile_is_looked_into_beside_a_sidecar_that_cannot_be_read() {
+    found_after(
+        |it| {
+            let (profile, sidecar) = first(it);
+            fs::write(profile, "").expect("write");
+            fs::write(sidecar, "").expect("write");
+        },
+        &["EOF while parsing", "the input is empty"],
+    );
+}

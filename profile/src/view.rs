@@ -1,6 +1,8 @@
 //! Reading what a profile says, without its numbers and ids.
 
 use std::collections::BTreeMap;
+#[cfg(feature = "reader")]
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use crate::profile::Profile;
@@ -56,6 +58,26 @@ impl Profile {
             *sum = sum.saturating_add(sample.values()[place]);
         }
         sums
+    }
+
+    /// The texts of the label `key` that samples have, each as often as samples that
+    /// follow each other do not agree.
+    #[cfg(feature = "reader")]
+    pub fn label_texts(&self, key: &str) -> impl Iterator<Item = &str> {
+        let mut before = None;
+        self.samples().filter_map(move |sample| {
+            let text = sample.label(key)?;
+            (before.replace(text) != Some(text)).then_some(text)
+        })
+    }
+
+    /// The keys of the labels with texts that samples have, each once.
+    #[cfg(feature = "reader")]
+    #[must_use]
+    pub fn label_keys(&self) -> BTreeSet<&str> {
+        let labels = (0..self.columns().len()).flat_map(|it| self.columns().labels(it));
+        let keys: BTreeSet<i64> = labels.filter(|it| it.str != 0).map(|it| it.key).collect();
+        keys.into_iter().map(|key| self.text(key)).collect()
     }
 
     /// When collection began; `None` if the profile does not say.

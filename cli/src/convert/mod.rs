@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use tachograph_profile::reader::{CallTree, FrameSet, Granularity, Merger};
 
 use crate::args::{Looking, Naming, Paths, Saving};
+use crate::asked::Asked;
 use crate::error::{Error, Result};
 use crate::input;
 use crate::output::Output;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     if args.to == Format::Pprof {
         return pprof(args, &target, output);
     }
-    let mut reader = Reader::new(&args.looking, Granularity::Functions);
+    let mut reader = Reader::new(&args.looking, args.by.as_deref(), Granularity::Functions);
     let mut threads: Vec<Thread> = Vec::new();
     reader.read(&args.paths.paths, output, |frames, sample, stack, value| {
         let name = match args.to {
@@ -121,9 +122,14 @@ fn pprof(args: &Args, target: &Target, output: &mut Output) -> Result {
     }
     let selection = looking.selection();
     let mut merger = Merger::default();
+    let mut asked = Asked::of(looking, None);
     input::for_each_profile(&args.paths.paths, output, |_, profile| {
+        asked.look_at(&profile);
         let chosen = profile.retained(&selection);
         merger.add(&chosen).map_err(|it| format!("{it:#}"))
     })?;
+    for missing in asked.missing() {
+        output.complain(missing);
+    }
     crate::merge::save(merger, target, output)
 }

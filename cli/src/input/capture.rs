@@ -31,12 +31,8 @@ pub(crate) struct Capture {
 ///
 /// If the directory cannot be listed.
 pub(crate) fn captures(directory: &Path) -> Result<Vec<Capture>> {
-    let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-            Error::Misuse(format!("{}: {error}", directory.display()))
-        }
-        _ => Error::Finding(format!("{}: {error}", directory.display())),
-    };
+    let failed =
+        |error: std::io::Error| Error::Finding(format!("{}: {error}", directory.display()));
     let mut captures = BTreeMap::new();
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;

@@ -35,14 +35,26 @@ pub(crate) fn files(paths: &[PathBuf], output: &mut Output) -> Vec<PathBuf> {
                 path.display(),
                 ENDINGS.join(", ")
             )),
-            Ok(found) => files.extend(found),
+            Ok(found) => {
+                for (path, is_file) in found {
+                    // Nobody named it: a pipe would be waited for, and a link leads elsewhere.
+                    match is_file {
+                        true => files.push(path),
+                        false => output.complain(format!(
+                            "{}: this is not a regular file; it is read if it is named",
+                            path.display()
+                        )),
+                    }
+                }
+            }
             Err(error) => output.complain(format!("{}: {error}", path.display())),
         }
     }
     files
 }
 
-fn profiles_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// What is called like a profile, and whether it is a regular file.
+fn profiles_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, bool)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -50,9 +62,8 @@ fn profiles_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
         let is_profile = ENDINGS
             .iter()
             .any(|ending| name.as_encoded_bytes().ends_with(ending.as_bytes()));
-        // Nobody named it: a pipe would be waited for, and a link leads elsewhere.
-        if is_profile && entry.file_type()?.is_file() {
-            found.push(entry.path());
+        if is_profile {
+            found.push((entry.path(), entry.file_type()?.is_file()));
         }
     }
     found.sort();

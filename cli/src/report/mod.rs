@@ -55,7 +55,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let target = Target::of(&args.saving, output)?;
     let mut captures = input::captures(&args.directory)?;
+    let count = captures.len();
+    let last = captures.last().map(|it| it.name);
     captures.retain(|it| is_asked_for(it, args));
+    let has_last = captures.last().map(|it| it.name) == last;
+    if captures.is_empty() {
+        let directory = args.directory.display();
+        output.complain(match count {
+            0 => format!("{directory}: there is no capture in it"),
+            _ => format!("{directory}: none of its {count} captures started in that time"),
+        });
+    }
     let is_recording = save::is_locked(&args.directory);
     let mut recording = Recording::new(name_of(&args.directory));
     let mut known = Vec::new();
@@ -91,8 +101,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     drop(progress);
     let mut gaps = gaps::between(&known);
     let usage = gaps::usage(&args.directory);
-    gaps.extend(gaps::at_the_end(&known, &usage, is_recording));
-    recording.set_window(gaps, known.last().and_then(Facts::deadline));
+    // What was left out is no gap.
+    if has_last {
+        gaps.extend(gaps::at_the_end(&known, &usage, is_recording));
+    }
+    let deadline = known.last().and_then(Facts::deadline);
+    recording.set_window(gaps, deadline.filter(|_| has_last));
     let page = page::page(&recording)?;
     target.save(output, |out| out.write_all(&page))
 }

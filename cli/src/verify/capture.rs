@@ -27,7 +27,13 @@ pub(super) fn findings(directory: &Directory) -> Vec<Finding> {
                 findings.extend(own.into_iter().map(|it| Finding::new(name.profile(), it)));
                 before = Some((name, sidecar));
             }
-            Err(problem) => findings.push(Finding::new(name.sidecar(), problem)),
+            Err(problem) => {
+                findings.push(Finding::new(name.sidecar(), problem));
+                let profile = read(directory, name).and_then(|it| input::decoded(&it));
+                if let Err(problem) = profile {
+                    findings.push(Finding::new(name.profile(), problem));
+                }
+            }
         }
         progress.advance();
     }
@@ -89,8 +95,12 @@ fn of_sidecar(
 }
 
 /// Whether the profile is what the sidecar says.
+fn read(directory: &Directory, name: CaptureName) -> Result<Vec<u8>, String> {
+    bounded(&directory.path.join(name.profile()), PROFILE_BYTES_MAX)
+}
+
 fn of_profile(directory: &Directory, name: CaptureName, sidecar: &Sidecar) -> Vec<String> {
-    let bytes = match bounded(&directory.path.join(name.profile()), PROFILE_BYTES_MAX) {
+    let bytes = match read(directory, name) {
         Ok(bytes) => bytes,
         Err(problem) => return vec![problem],
     };

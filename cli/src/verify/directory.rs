@@ -26,7 +26,7 @@ struct Entry {
 
 impl Directory {
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let failed = |error: std::io::Error| Error::Misuse(format!("{}: {error}", path.display()));
+        let failed = |error: std::io::Error| Error::Finding(format!("{}: {error}", path.display()));
         let metadata = fs::symlink_metadata(path).map_err(failed)?;
         // Asked before listing: a recorder that ends meanwhile leaves nothing behind.
         let is_recorded_into = is_locked(path);
@@ -50,16 +50,21 @@ impl Directory {
         })
     }
 
-    /// The captures whose profile and sidecar both stand there.
+    /// The captures whose profile and sidecar both stand there, as regular files: a pipe
+    /// would be waited for, and a link leads elsewhere.
     pub(super) fn complete(&self) -> impl Iterator<Item = CaptureName> {
-        self.entries
-            .values()
-            .filter_map(|entry| match entry.capture {
-                Some((name, EntryKind::Profile)) if self.has(name, EntryKind::Sidecar) => {
-                    Some(name)
-                }
-                _ => None,
-            })
+        let names = self.entries.values().filter_map(|entry| entry.capture);
+        let profiles = names.filter(|(_, kind)| *kind == EntryKind::Profile);
+        profiles.map(|(name, _)| name).filter(|name| {
+            [EntryKind::Profile, EntryKind::Sidecar]
+                .iter()
+                .all(|it| self.has_file(*name, *it))
+        })
+    }
+
+    fn has_file(&self, name: CaptureName, kind: EntryKind) -> bool {
+        let entry = self.entries.get(&name.entry(kind));
+        entry.is_some_and(|it| it.metadata.is_file())
     }
 
     fn has(&self, name: CaptureName, kind: EntryKind) -> bool {
