@@ -4,7 +4,13 @@
 //! <https://protobuf.dev/programming-guides/encoding/>, without groups: the format has
 //! none.
 
+use std::ops::RangeInclusive;
+
 use crate::samples::Room;
+
+/// What a field may begin with: its number, of 29 bits and not 0, and three bits for what
+/// it holds.
+const KEYS: RangeInclusive<u64> = 1 << 3..=u32::MAX as u64;
 
 /// What one field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +52,9 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let mut rest = self.rest;
         let key = number(&mut rest)?;
+        if !KEYS.contains(&key) {
+            return None;
+        }
         let content = match key & 7 {
             0 => Content::Number(number(&mut rest)?),
             1 => Self::take(&mut rest, 8).map(|_| Content::Fixed)?,
@@ -219,11 +228,22 @@ mod tests {
             ]
         );
         assert_eq!(fields.rest(), [0x2b, 0x2c]);
-        for cut in [&[0x12, 3, 8, 9][..], &[0x1d, 1, 2, 3], &[0x08]] {
-            let mut fields = Fields::of(cut);
+        let no_fields = [
+            &[0x12, 3, 8, 9][..],
+            &[0x1d, 1, 2, 3],
+            &[0x08],
+            // The numbers 0 and 2^29.
+            &[0x02, 0],
+            &[0x80, 0x80, 0x80, 0x80, 0x10, 0],
+        ];
+        for bytes in no_fields {
+            let mut fields = Fields::of(bytes);
             assert_eq!(fields.next(), None);
-            assert_eq!(fields.rest(), cut);
+            assert_eq!(fields.rest(), bytes);
         }
+        let largest = [0xf8, 0xff, 0xff, 0xff, 0x0f, 7];
+        let found = Fields::of(&largest).next();
+        assert_eq!(found, Some(((1 << 29) - 1, Content::Number(7))));
     }
 
     #[test]

@@ -136,6 +136,12 @@ fn damaged_input_is_refused_with_the_cause() {
             "not a message of the pprof format",
             false,
         ),
+        // A sample has a field with the number 0.
+        (
+            b"\x0a\x00\x32\x00\x12\x04\x10\x05\x02\x00",
+            "they make no sense from byte 4 on",
+            false,
+        ),
         (
             b"\x5a\x02\x18\x80",
             "not a message of the pprof format",
