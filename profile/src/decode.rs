@@ -26,7 +26,7 @@ impl Profile {
     ///
     /// `max_uncompressed` bounds the size of the uncompressed message, in bytes. In
     /// memory a profile takes a few times that; one made to do harm, out of nothing but
-    /// empty locations, about thirty times.
+    /// empty locations, about fifty times.
     ///
     /// # Errors
     ///
@@ -67,9 +67,9 @@ pub(crate) fn sizes(plain: &[u8]) -> Result<Sizes> {
 /// The message without its samples.
 fn tables(plain: &[u8], sizes: Sizes) -> Result<proto::Profile> {
     let mut tables = proto::Profile {
-        mapping: Vec::with_capacity(sizes.mappings),
-        location: Vec::with_capacity(sizes.locations),
-        function: Vec::with_capacity(sizes.functions),
+        mapping: Vec::with_capacity(sizes.mappings.count),
+        location: Vec::with_capacity(sizes.locations.count),
+        function: Vec::with_capacity(sizes.functions.count),
         string_table: Vec::with_capacity(sizes.texts),
         ..Default::default()
     };

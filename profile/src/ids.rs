@@ -34,6 +34,14 @@ impl Ids {
         Ok(Self::Sparse(places))
     }
 
+    /// The bytes that so many ids take that are not dense.
+    #[cfg(feature = "reader")]
+    pub(crate) fn sparse_bytes(count: usize) -> u64 {
+        // A power of two, an eighth of which stays free. Each has a byte beside it.
+        let entries = (count as u64 * 8 / 7).next_power_of_two().max(4);
+        (entries + 1) * (size_of::<(u64, usize)>() as u64 + 1)
+    }
+
     /// Where `id` is in its list; `None` for 0 and for one that is not in it.
     pub(crate) fn place(&self, id: u64) -> Option<usize> {
         match self {

@@ -105,13 +105,28 @@ fn long_number(rest: &mut &[u8]) -> Option<u64> {
 pub(crate) struct Sizes {
     pub(crate) types: usize,
     pub(crate) samples: Room,
-    pub(crate) mappings: usize,
-    pub(crate) locations: usize,
+    pub(crate) mappings: Numbered,
+    pub(crate) locations: Numbered,
     pub(crate) lines: usize,
-    pub(crate) functions: usize,
+    pub(crate) functions: Numbered,
     pub(crate) texts: usize,
     pub(crate) text_bytes: usize,
     pub(crate) comments: usize,
+}
+
+/// How many parts with ids there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Numbered {
+    pub(crate) count: usize,
+    /// Whether the ids are others than the numbers from 1: see [`crate::ids::Ids`].
+    pub(crate) is_sparse: bool,
+}
+
+impl Numbered {
+    fn add(&mut self, id: Option<u64>) {
+        self.count += 1;
+        self.is_sparse |= id != Some(self.count as u64);
+    }
 }
 
 impl Sizes {
@@ -127,13 +142,13 @@ impl Sizes {
                     true
                 }
                 Some((2, Content::Bytes(sample))) => sizes.add_sample(sample),
-                Some((3, _)) => {
-                    sizes.mappings += 1;
+                Some((3, content)) => {
+                    sizes.mappings.add(id(content));
                     true
                 }
                 Some((4, Content::Bytes(location))) => sizes.add_location(location),
-                Some((5, _)) => {
-                    sizes.functions += 1;
+                Some((5, content)) => {
+                    sizes.functions.add(id(content));
                     true
                 }
                 Some((6, Content::Bytes(text))) => {
@@ -170,11 +185,33 @@ impl Sizes {
     }
 
     fn add_location(&mut self, location: &[u8]) -> bool {
-        self.locations += 1;
+        let mut id = None;
         let mut fields = Fields::of(location);
-        self.lines += fields.by_ref().filter(|(field, _)| *field == 4).count();
+        for (field, content) in fields.by_ref() {
+            match (field, content) {
+                (1, Content::Number(number)) => id = Some(number),
+                (4, _) => self.lines += 1,
+                _ => {}
+            }
+        }
+        self.locations.add(id);
         fields.rest().is_empty()
     }
+}
+
+/// The id of a mapping or a function; `None` if it is not known for sure.
+fn id(content: Content<'_>) -> Option<u64> {
+    let Content::Bytes(bytes) = content else {
+        return None;
+    };
+    let mut id = None;
+    let mut fields = Fields::of(bytes);
+    for (field, content) in fields.by_ref() {
+        if let (1, Content::Number(number)) = (field, content) {
+            id = Some(number);
+        }
+    }
+    id.filter(|_| fields.rest().is_empty())
 }
 
 /// How many numbers there are, packed or one by itself. Each ends in a byte without the
@@ -251,7 +288,8 @@ mod tests {
         let message = [
             0x0a, 0, 0x0a, 0, // types
             0x12, 9, 0x0a, 3, 1, 0x80, 1, 0x10, 5, 0x1a, 0, // a sample
-            0x22, 4, 0x22, 0, 0x22, 0, // a location of two lines
+            0x22, 4, 0x22, 0, 0x22, 0, // a location of two lines, without an id
+            0x2a, 4, 8, 9, 8, 1, 0x2a, 2, 8, 2, // functions
             0x32, 2, b'o', b'k', // a text
             0x6a, 2, 1, 2, // comments
         ];
@@ -263,8 +301,15 @@ mod tests {
                 values: 1,
                 labels: 1,
             },
-            locations: 1,
+            locations: Numbered {
+                count: 1,
+                is_sparse: true,
+            },
             lines: 2,
+            functions: Numbered {
+                count: 2,
+                is_sparse: false,
+            },
             texts: 1,
             text_bytes: 2,
             comments: 2,

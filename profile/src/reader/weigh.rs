@@ -1,9 +1,10 @@
 //! How much memory a message will take, before any of it is taken.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::ids::Ids;
 use crate::profile::Profile;
 use crate::proto;
-use crate::wire::Sizes;
+use crate::wire::{Numbered, Sizes};
 
 /// What a file may make its reader use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +48,23 @@ const LEAST: u64 = 4;
 /// About how many bytes a message of these sizes takes in memory.
 fn weight(sizes: Sizes) -> u64 {
     let list = |count: usize, size: usize| count as u64 * size as u64;
-    let locations = sizes.locations as u64;
+    let numbered = |it: Numbered, size: usize| {
+        let index = match it.is_sparse {
+            true => Ids::sparse_bytes(it.count),
+            false => 0,
+        };
+        list(it.count, size) + index
+    };
+    let locations = sizes.locations.count as u64;
     let lines = sizes.lines as u64;
     let lines = GROWTH * lines + LEAST * locations.min(lines);
     sizes.samples.bytes()
         + GROWTH * list(sizes.types, size_of::<proto::ValueType>())
-        + list(sizes.mappings, size_of::<proto::Mapping>())
-        + list(sizes.locations, size_of::<proto::Location>())
+        + numbered(sizes.mappings, size_of::<proto::Mapping>())
+        + numbered(sizes.locations, size_of::<proto::Location>())
         + lines * size_of::<proto::Line>() as u64
         + locations * PIECE
-        + list(sizes.functions, size_of::<proto::Function>())
+        + numbered(sizes.functions, size_of::<proto::Function>())
         + list(sizes.texts, size_of::<String>())
         + sizes.text_bytes as u64
         + sizes.texts as u64 * PIECE
@@ -65,6 +73,8 @@ fn weight(sizes: Sizes) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use prost::Message as _;
 
     use super::*;
@@ -117,6 +127,28 @@ mod tests {
         let sample = 10 * 4 + 8 + size_of::<proto::Label>() + 16;
         assert!(weight >= 100 * sample as u64, "{weight}");
         assert!(weight <= 300 * sample as u64, "{weight}");
+    }
+
+    #[test]
+    fn an_index_is_weighed_where_ids_need_one() {
+        for (table, size) in [
+            (0x1a, size_of::<proto::Mapping>()),
+            (0x22, size_of::<proto::Location>()),
+            (0x2a, size_of::<proto::Function>()),
+        ] {
+            // One more than fit into the hash table of half the size.
+            let weight = |first: u64| {
+                let mut bytes = Vec::new();
+                for id in first..first + 1793 {
+                    bytes.extend([table, 3, 8, id as u8 | 0x80, (id >> 7) as u8]);
+                }
+                weight(Sizes::of(&bytes).expect("a message"))
+            };
+            let taken = HashMap::<u64, usize>::with_capacity(1793).capacity() as u64 * 8 / 7 * 17;
+            assert!(weight(1) >= 1793 * size as u64, "{table:#x}");
+            assert!(weight(2) >= 1793 * size as u64 + taken, "{table:#x}");
+            assert!(weight(1) < weight(2), "{table:#x}");
+        }
     }
 
     #[test]
