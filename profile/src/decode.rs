@@ -67,10 +67,12 @@ pub(crate) fn sizes(plain: &[u8]) -> Result<Sizes> {
 /// The message without its samples.
 fn tables(plain: &[u8], sizes: Sizes) -> Result<proto::Profile> {
     let mut tables = proto::Profile {
+        sample_type: Vec::with_capacity(sizes.types),
         mapping: Vec::with_capacity(sizes.mappings.count),
         location: Vec::with_capacity(sizes.locations.count),
         function: Vec::with_capacity(sizes.functions.count),
         string_table: Vec::with_capacity(sizes.texts),
+        comment: Vec::with_capacity(sizes.comments),
         ..Default::default()
     };
     // Where the fields began that are no samples and not decoded yet.

@@ -41,6 +41,8 @@ impl Profile {
 
 /// What the allocator adds to a piece of memory.
 const PIECE: u64 = 16;
+/// What it adds to a short one at most: glibc's are of 32 bytes at least.
+const SHORT_PIECE: u64 = 32;
 /// A list that grows may hold twice what it needs, and at least four.
 const GROWTH: u64 = 2;
 const LEAST: u64 = 4;
@@ -59,7 +61,7 @@ fn weight(sizes: Sizes) -> u64 {
     let lines = sizes.lines as u64;
     let lines = GROWTH * lines + LEAST * locations.min(lines);
     sizes.samples.bytes()
-        + GROWTH * list(sizes.types, size_of::<proto::ValueType>())
+        + list(sizes.types, size_of::<proto::ValueType>())
         + numbered(sizes.mappings, size_of::<proto::Mapping>())
         + numbered(sizes.locations, size_of::<proto::Location>())
         + lines * size_of::<proto::Line>() as u64
@@ -67,8 +69,8 @@ fn weight(sizes: Sizes) -> u64 {
         + numbered(sizes.functions, size_of::<proto::Function>())
         + list(sizes.texts, size_of::<String>())
         + sizes.text_bytes as u64
-        + sizes.texts as u64 * PIECE
-        + GROWTH * list(sizes.comments, size_of::<i64>())
+        + sizes.texts as u64 * SHORT_PIECE
+        + list(sizes.comments, size_of::<i64>())
 }
 
 #[cfg(test)]
@@ -149,6 +151,27 @@ mod tests {
             assert!(weight(2) >= 1793 * size as u64 + taken, "{table:#x}");
             assert!(weight(1) < weight(2), "{table:#x}");
         }
+    }
+
+    #[test]
+    fn what_is_short_takes_a_whole_piece() {
+        let bytes = [0x32, 1, b'x'].repeat(1000);
+        let weight = weight(Sizes::of(&bytes).expect("a message"));
+        assert!(
+            weight >= 1000 * (size_of::<String>() as u64 + 32),
+            "{weight}"
+        );
+    }
+
+    #[test]
+    fn lists_are_made_as_long_as_they_will_be() {
+        let mut message = message(1);
+        message.sample_type = vec![proto::ValueType::default(); 5];
+        message.sample[0].value = vec![1; 5];
+        message.comment = vec![0; 5];
+        let decoded = Profile::decode_within(&message.encode_to_vec(), CAPS).expect("light");
+        assert_eq!(decoded.tables().sample_type.capacity(), 5);
+        assert_eq!(decoded.tables().comment.capacity(), 5);
     }
 
     #[test]
