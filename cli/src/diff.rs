@@ -211,8 +211,8 @@ fn changes(
             let (base_value, other_value) =
                 (scale.of_side(before, base), scale.of_side(now, other));
             Change {
-                function: frames.get(frame).name.clone(),
-                module: frames.get(frame).module.clone(),
+                function: frames.get(frame).name.to_string(),
+                module: frames.get(frame).module.to_string(),
                 base: base_value,
                 other: other_value,
                 change: other_value - base_value,

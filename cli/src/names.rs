@@ -137,10 +137,10 @@ mod tests {
     #[test]
     fn what_would_look_alike_is_told_apart() {
         let frame = |name: &str| Frame {
-            name: name.to_owned(),
-            file: String::new(),
+            name: name.into(),
+            file: "".into(),
             line: 0,
-            module: String::new(),
+            module: "".into(),
         };
         let frames = [
             frame("f::h0123456789abcdef"),

@@ -126,10 +126,10 @@ impl<'a> Reader<'a> {
 /// The frame that stands for the samples with a label, or for those without it.
 pub(crate) fn label_frame(name: String) -> Frame {
     Frame {
-        name,
-        file: String::new(),
+        name: name.into(),
+        file: "".into(),
         line: 0,
-        module: String::new(),
+        module: "".into(),
     }
 }
 

@@ -214,9 +214,9 @@ fn print_json(args: &Args, tables: &Tables<'_>, output: &mut Output) -> Result {
                         let given = |text: &str| !text.is_empty();
                         ReportRow {
                             function: &frame.name,
-                            file: Some(frame.file.as_str()).filter(|it| given(it)),
+                            file: Some(&*frame.file).filter(|it| given(it)),
                             line: Some(frame.line).filter(|&it| it != 0),
-                            module: Some(frame.module.as_str()).filter(|it| given(it)),
+                            module: Some(&*frame.module).filter(|it| given(it)),
                             own: row.own,
                             total: row.cumulative,
                         }

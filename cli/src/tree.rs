@@ -177,7 +177,7 @@ impl View<'_> {
         ReportNode {
             depth: line.depth,
             function: &frame.name,
-            module: Some(frame.module.as_str()).filter(|it| !it.is_empty()),
+            module: Some(&*frame.module).filter(|it| !it.is_empty()),
             own: self.tree.own(line.node)[0],
             total: self.tree.total(line.node)[0],
         }

@@ -17,6 +17,9 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 const NO_MESSAGE: &str = "the bytes are not a message of the pprof format";
 
+/// The least that is made room for, in bytes.
+const ROOM_MIN: usize = 64 << 10;
+
 /// The number of the samples' field in the message.
 const SAMPLE: u64 = 2;
 
@@ -153,13 +156,24 @@ pub(crate) fn plain(bytes: &[u8], max: u64) -> Result<Cow<'_, [u8]>> {
 /// At most one byte more than `max`, so that the caller sees that there is more.
 fn inflate(bytes: &[u8], max: u64) -> Result<Vec<u8>> {
     let mut plain = Vec::with_capacity(room(bytes, max));
-    MultiGzDecoder::new(bytes)
-        .take(max.saturating_add(1))
-        .read_to_end(&mut plain)
-        .map_err(|source| {
+    let mut gzip = MultiGzDecoder::new(bytes);
+    loop {
+        // A vector that grows by itself takes twice what is allowed, where the bytes do
+        // not say how much they are.
+        let left = usize::try_from(max.saturating_add(1)).unwrap_or(usize::MAX) - plain.len();
+        let room = plain.capacity() - plain.len();
+        if room == 0 {
+            plain.reserve_exact(left.min(plain.len().max(ROOM_MIN)));
+        }
+        let room = (plain.capacity() - plain.len()).min(left);
+        let read = (&mut gzip).take(room as u64).read_to_end(&mut plain);
+        let read = read.map_err(|source| {
             Error::malformed("the gzip compression is damaged or cut short").caused_by(source)
         })?;
-    Ok(plain)
+        if read < room || read == left {
+            return Ok(plain);
+        }
+    }
 }
 
 /// How much the bytes say they inflate to, as far as that can be: deflate makes at most

@@ -107,6 +107,29 @@ fn a_bomb_is_not_inflated() {
 }
 
 #[test]
+fn members_whose_sizes_do_not_tell_are_read_whole_and_not_beyond_the_limit() {
+    let profile = sample_profile();
+    let plain = profile.to_message().encode_to_vec();
+    // What the file says at its end is the size of an empty member, or of a small one.
+    for (front, back) in [
+        (plain.len(), plain.len()),
+        (plain.len() - 9, plain.len() - 9),
+    ] {
+        let members = [gzipped(&plain[..front]), gzipped(&plain[back..])].concat();
+        let len = plain.len() as u64;
+        assert_eq!(Profile::decode(&members, len).expect("whole"), profile);
+        let error = Profile::decode(&members, len - 1).expect_err("one too many");
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+    }
+    // Longer than what is made room for at first.
+    let mut long = profile.to_message();
+    long.string_table.push("x".repeat(300_000));
+    let long = long.encode_to_vec();
+    let members = [gzipped(&long), gzipped(b"")].concat();
+    assert!(Profile::decode(&members, MEBIBYTE).is_ok());
+}
+
+#[test]
 fn damaged_input_is_refused_with_the_cause() {
     let whole = encoded(&sample_profile());
     let cut = &whole[..whole.len() / 2];

@@ -1,6 +1,6 @@
 //! Texts, each kept once.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashMap;
 
 /// The longest text that is kept whole, in bytes: names of functions that are longer say
 /// nothing more.
@@ -10,7 +10,7 @@ const TEXT_BYTES_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Strings {
     texts: Vec<String>,
-    numbers: FxHashMap<String, u32>,
+    numbers: HashMap<String, u32>,
 }
 
 impl Strings {

@@ -1,6 +1,6 @@
 //! The stacks of all captures as one tree.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashMap;
 use serde::Serialize;
 
 /// Stacks by number. Stack 0 is the empty one, the root; any other extends one with a
@@ -12,7 +12,7 @@ pub(super) struct StackTree {
     /// The function that it ends with, the one called last.
     function: Vec<u32>,
     #[serde(skip)]
-    numbers: FxHashMap<(u32, u32), u32>,
+    numbers: HashMap<(u32, u32), u32>,
 }
 
 impl StackTree {
@@ -20,7 +20,7 @@ impl StackTree {
         Self {
             up: vec![0],
             function: vec![0],
-            numbers: FxHashMap::default(),
+            numbers: HashMap::default(),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::time::SystemTime;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use hashbrown::{HashMap, HashSet};
 use serde::{Serialize, Serializer};
 use tachograph_core::store::EntryKind;
 use tachograph_profile::Profile;
@@ -67,7 +67,7 @@ struct LabelSets {
     task: Vec<u32>,
     thread: Vec<u32>,
     #[serde(skip)]
-    numbers: FxHashMap<(u32, u32), u32>,
+    numbers: HashMap<(u32, u32), u32>,
 }
 
 /// Names of tasks or threads, as texts; null for those without a name.
@@ -76,7 +76,7 @@ struct LabelSets {
 struct Names {
     texts: Vec<Option<u32>>,
     #[serde(skip)]
-    places: FxHashMap<Option<u32>, u32>,
+    places: HashMap<Option<u32>, u32>,
 }
 
 #[derive(Debug, Serialize)]
@@ -252,7 +252,7 @@ impl Recording {
     }
 
     fn rows(&mut self, profile: &Profile, values: &Values) -> Result<Rows, String> {
-        let libraries = RefCell::new(FxHashSet::default());
+        let libraries = RefCell::new(HashSet::default());
         let see = |name: &str, file: &str| {
             if !app::is_app(name, file) {
                 libraries.borrow_mut().insert(name.to_owned());
@@ -281,11 +281,11 @@ impl Recording {
 
     /// Names the functions that are new; `libraries` are the names of those that are not
     /// the application's own.
-    fn name_functions(&mut self, libraries: &FxHashSet<String>) {
+    fn name_functions(&mut self, libraries: &HashSet<String>) {
         for number in self.functions.name.len()..self.frames.len() {
             let number = u32::try_from(number).expect("a frame's number");
             let frame = self.frames.get(number);
-            let library = u8::from(frame.name.is_empty() || libraries.contains(&frame.name));
+            let library = u8::from(frame.name.is_empty() || libraries.contains(&*frame.name));
             let full = names::name(frame, true);
             let short = names::name(frame, false);
             self.functions.name.push(self.strings.number(&full));

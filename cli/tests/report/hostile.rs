@@ -250,7 +250,7 @@ fn the_page_is_neither_put_into_the_recorded_directory_nor_over_another_file() {
 #[test]
 fn hostile_and_empty_pages_open_and_refuse_what_was_smuggled_in() {
     let empty = Desk::new();
-    empty.report(0);
+    empty.report(1);
     let idle = Desk::new();
     capture(0, Vec::new()).write(&idle.recorded());
     idle.report(0);

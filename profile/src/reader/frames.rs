@@ -2,9 +2,9 @@
 
 use std::hash::BuildHasher as _;
 use std::ops::Range;
+use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-use rustc_hash::FxHashMap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::profile::Profile;
@@ -24,17 +24,17 @@ pub enum Granularity {
     Lines,
 }
 
-/// A function, or a line in one.
+/// A function, or a line in one. Equal texts are shared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Frame {
     /// The function's name, for people; empty if it is not known.
-    pub name: String,
+    pub name: Arc<str>,
     /// The source file; empty if it is not known or not asked for.
-    pub file: String,
+    pub file: Arc<str>,
     /// The line in the source file; 0 if it is not known or not asked for.
     pub line: i64,
     /// The path of the mapped file; given only where there is no name.
-    pub module: String,
+    pub module: Arc<str>,
 }
 
 /// Frames that stacks refer to by number, the same in all profiles that were taken in.
@@ -55,48 +55,60 @@ pub struct Frame {
 /// let mut frames = FrameSet::new(Granularity::Functions);
 /// let stacks = frames.take_in(&profile, |_, _| true)?;
 /// let sample = profile.samples().next().expect("one sample");
-/// let names: Vec<&str> = stacks.of(&sample).map(|it| frames.get(it).name.as_str()).collect();
+/// let names: Vec<&str> = stacks.of(&sample).map(|it| &*frames.get(it).name).collect();
 /// assert_eq!(names, ["demo+0x1234", "demo+0x1100"]);
 /// # Ok::<(), tachograph_profile::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FrameSet {
     granularity: Granularity,
+    texts: Texts,
     frames: Vec<Frame>,
     /// The numbers of the frames, by what they are.
+    numbers: HashMap<Key, u32>,
+}
+
+/// What a frame is, by the numbers of its texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Key {
+    name: u32,
+    file: u32,
+    line: i64,
+    module: u32,
+}
+
+/// Every text once, however many frames have it.
+#[derive(Clone, Debug, Default)]
+struct Texts {
+    texts: Vec<Arc<str>>,
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
 
-/// A frame whose texts are somewhere else.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct FrameRef<'a> {
-    name: &'a str,
-    file: &'a str,
-    line: i64,
-    module: &'a str,
-}
-
-impl Frame {
-    fn as_ref(&self) -> FrameRef<'_> {
-        FrameRef {
-            name: &self.name,
-            file: &self.file,
-            line: self.line,
-            module: &self.module,
+impl Texts {
+    fn number(&mut self, text: &str) -> u32 {
+        let texts = &mut self.texts;
+        let hash = self.hasher.hash_one(text);
+        let is_same = |&it: &u32| &*texts[it as usize] == text;
+        if let Some(&number) = self.numbers.find(hash, is_same) {
+            return number;
         }
+        let number = u32::try_from(texts.len()).expect("under 2^32 different texts");
+        texts.push(text.into());
+        let hash_of = |&it: &u32| self.hasher.hash_one(&*texts[it as usize]);
+        self.numbers.insert_unique(hash, number, hash_of);
+        number
+    }
+
+    fn get(&self, number: u32) -> Arc<str> {
+        Arc::clone(&self.texts[number as usize])
     }
 }
 
-impl FrameRef<'_> {
-    fn to_frame(self) -> Frame {
-        Frame {
-            name: self.name.to_owned(),
-            file: self.file.to_owned(),
-            line: self.line,
-            module: self.module.to_owned(),
-        }
-    }
+/// What was found out about a profile's functions and mappings, by their places.
+struct Known {
+    functions: Vec<Option<Key>>,
+    modules: Vec<Option<u32>>,
 }
 
 impl FrameSet {
@@ -105,9 +117,9 @@ impl FrameSet {
     pub fn new(granularity: Granularity) -> Self {
         Self {
             granularity,
+            texts: Texts::default(),
             frames: Vec::new(),
-            numbers: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
+            numbers: HashMap::new(),
         }
     }
 
@@ -137,7 +149,10 @@ impl FrameSet {
             frames: Vec::with_capacity(message.location.len()),
             ends: Vec::with_capacity(message.location.len()),
         };
-        let mut known = FxHashMap::default();
+        let mut known = Known {
+            functions: vec![None; message.function.len()],
+            modules: vec![None; message.mapping.len()],
+        };
         for location in &message.location {
             for line in &location.line {
                 let function = profile.index().functions.place(line.function_id);
@@ -147,7 +162,9 @@ impl FrameSet {
                 }
             }
             if location.line.is_empty() && keeps_unknown {
-                stacks.frames.push(self.unknown(profile, location, 0));
+                stacks
+                    .frames
+                    .push(self.unknown(profile, &mut known, location, 0));
             }
             stacks.ends.push(stacks.frames.len());
         }
@@ -155,12 +172,11 @@ impl FrameSet {
         Ok(stacks)
     }
 
-    /// The number of the frame of a line. `known` has those of this profile, by place
-    /// of the function and line.
+    /// The number of the frame of a line.
     fn line(
         &mut self,
         profile: &Profile,
-        known: &mut FxHashMap<(usize, i64), u32>,
+        known: &mut Known,
         location: &proto::Location,
         function: Option<usize>,
         line: i64,
@@ -171,54 +187,72 @@ impl FrameSet {
         };
         let named = function.filter(|&place| profile.tables().function[place].name != 0);
         let Some(place) = named else {
-            return self.unknown(profile, location, line);
+            return self.unknown(profile, known, location, line);
         };
-        if let Some(&number) = known.get(&(place, line)) {
-            return number;
-        }
-        let function = &profile.tables().function[place];
-        let file = match self.granularity {
-            Granularity::Functions => String::new(),
-            Granularity::Lines => clean(profile.text(function.filename)),
-        };
-        let number = self.number_of(FrameRef {
-            name: profile.text(function.name),
-            file: &file,
-            line,
-            module: "",
+        let key = *known.functions[place].get_or_insert_with(|| {
+            let function = &profile.tables().function[place];
+            Key {
+                name: self.texts.number(profile.text(function.name)),
+                file: match self.granularity {
+                    Granularity::Functions => self.texts.number(""),
+                    Granularity::Lines => {
+                        self.texts.number(&clean(profile.text(function.filename)))
+                    }
+                },
+                line: 0,
+                module: self.texts.number(""),
+            }
         });
-        known.insert((place, line), number);
-        number
+        self.number_of(Key { line, ..key })
     }
 
     /// The number of a frame without a name.
-    fn unknown(&mut self, profile: &Profile, location: &proto::Location, line: i64) -> u32 {
+    fn unknown(
+        &mut self,
+        profile: &Profile,
+        known: &mut Known,
+        location: &proto::Location,
+        line: i64,
+    ) -> u32 {
+        let nothing = self.texts.number("");
         let mapping = profile.index().mappings.place(location.mapping_id);
-        let mapping = mapping.map(|place| &profile.tables().mapping[place]);
-        self.number_of(FrameRef {
-            name: "",
-            file: "",
+        let module = mapping.map_or(nothing, |place| {
+            *known.modules[place].get_or_insert_with(|| {
+                let mapping = &profile.tables().mapping[place];
+                self.texts.number(profile.text(mapping.filename))
+            })
+        });
+        self.number_of(Key {
+            name: nothing,
+            file: nothing,
             line,
-            module: mapping.map_or("", |it| profile.text(it.filename)),
+            module,
         })
     }
 
     /// The number of `frame`, the next free one if it is new.
     pub fn number(&mut self, frame: &Frame) -> u32 {
-        self.number_of(frame.as_ref())
+        let key = Key {
+            name: self.texts.number(&frame.name),
+            file: self.texts.number(&frame.file),
+            line: frame.line,
+            module: self.texts.number(&frame.module),
+        };
+        self.number_of(key)
     }
 
-    fn number_of(&mut self, frame: FrameRef<'_>) -> u32 {
-        let frames = &mut self.frames;
-        let hash = self.hasher.hash_one(frame);
-        let is_same = |&it: &u32| frames[it as usize].as_ref() == frame;
-        if let Some(&number) = self.numbers.find(hash, is_same) {
+    fn number_of(&mut self, key: Key) -> u32 {
+        if let Some(&number) = self.numbers.get(&key) {
             return number;
         }
-        let number = u32::try_from(frames.len()).expect("under 2^32 different frames");
-        frames.push(frame.to_frame());
-        let hash_of = |&it: &u32| self.hasher.hash_one(frames[it as usize].as_ref());
-        self.numbers.insert_unique(hash, number, hash_of);
+        let number = u32::try_from(self.frames.len()).expect("under 2^32 different frames");
+        self.frames.push(Frame {
+            name: self.texts.get(key.name),
+            file: self.texts.get(key.file),
+            line: key.line,
+            module: self.texts.get(key.module),
+        });
+        self.numbers.insert(key, number);
         number
     }
 

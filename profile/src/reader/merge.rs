@@ -1,6 +1,6 @@
 //! Several profiles added up into one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher as _;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -45,6 +45,7 @@ struct Merged {
     message: proto::Profile,
     samples: Samples,
     strings: Strings,
+    comments: HashSet<i64>,
     mappings: HashMap<MappingKey, usize>,
     functions: HashMap<(i64, i64, i64, i64), u64>,
     /// By what they are: the places.
@@ -132,6 +133,7 @@ impl Merged {
             samples: Samples::new(message.sample_type.len()),
             message,
             strings,
+            comments: HashSet::new(),
             mappings: HashMap::new(),
             functions: HashMap::new(),
             locations: HashMap::new(),
@@ -213,7 +215,7 @@ impl Merged {
         }
         for &comment in &from.comment {
             let comment = self.strings.number(profile.text(comment));
-            if !into.comment.contains(&comment) {
+            if self.comments.insert(comment) {
                 into.comment.push(comment);
             }
         }

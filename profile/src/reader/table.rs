@@ -106,17 +106,17 @@ mod tests {
                 .iter()
                 .map(|&name| {
                     frames.number(&Frame {
-                        name: name.to_owned(),
-                        file: String::new(),
+                        name: name.into(),
+                        file: "".into(),
                         line: 0,
-                        module: String::new(),
+                        module: "".into(),
                     })
                 })
                 .collect();
             table.add(numbers.into_iter(), *value);
         }
         let rows = table.rows(&frames).into_iter();
-        let rows = rows.map(|it| (frames.get(it.frame).name.clone(), it.own, it.cumulative));
+        let rows = rows.map(|it| (frames.get(it.frame).name.to_string(), it.own, it.cumulative));
         (table.total(), rows.collect())
     }
 

@@ -1,6 +1,6 @@
 //! Who called whom, and what it took.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashMap;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -28,7 +28,7 @@ pub type NodeId = u32;
 #[derive(Clone, Debug)]
 pub struct CallTree<const N: usize> {
     nodes: Vec<Node<N>>,
-    children: FxHashMap<(NodeId, u32), NodeId>,
+    children: HashMap<(NodeId, u32), NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl<const N: usize> Default for CallTree<N> {
     fn default() -> Self {
         Self {
             nodes: vec![Node::new(u32::MAX)],
-            children: FxHashMap::default(),
+            children: HashMap::new(),
         }
     }
 }
