@@ -5,11 +5,18 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use tachograph_core::{Error, ErrorKind};
 
 use crate::sys;
+
+/// How often a lock is tried that somebody else has.
+const TRIES: u32 = 10;
+/// How long after each other.
+const APART: Duration = Duration::from_millis(2);
 
 /// An opened directory, locked until it is released or dropped.
 ///
@@ -26,7 +33,7 @@ pub(crate) struct LockedDirectory {
 impl LockedDirectory {
     /// Locks `directory`, which was opened at `path`.
     pub(crate) fn lock(directory: File, path: &Path) -> Result<Self, Error> {
-        match sys::try_lock(&directory) {
+        match patiently(|| sys::try_lock(&directory)) {
             Ok(()) => Ok(Self {
                 directory,
                 process: std::process::id(),
@@ -86,6 +93,18 @@ impl Drop for LockedDirectory {
     fn drop(&mut self) {
         self.release();
     }
+}
+
+/// Tries again while somebody else has the lock, for as long as a reader has it that only
+/// looks whether a recorder is at work.
+fn patiently(try_lock: impl Fn() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+    for _ in 1..TRIES {
+        match try_lock() {
+            Err(Errno::WOULDBLOCK) => thread::sleep(APART),
+            outcome => return outcome,
+        }
+    }
+    try_lock()
 }
 
 fn cannot_lock(path: &Path, errno: Errno) -> Error {

@@ -7,13 +7,15 @@ mod common;
 mod faulty;
 
 use std::fs;
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex};
 
 use common::{name, opened, publish};
 use faulty::{Fault, Faulty, How, System};
 use rustix::io::Errno;
-use tachograph_core::Store as _;
-use tachograph_storage_posix::seam::{self, Operation};
+use tachograph_core::{ErrorKind, Store as _};
+use tachograph_storage_posix::PosixStore;
+use tachograph_storage_posix::seam::{self, Call, Hook, Operation};
 
 fn silent() -> Arc<Faulty> {
     Faulty::new(System::Ordinary, [])
@@ -89,4 +91,58 @@ fn what_is_written_can_be_cut_short() {
     );
     let profile = fs::read(path.join(name(1).profile())).expect("readable");
     assert_eq!(profile, b"profile");
+}
+
+/// Has a reader's lock while the first tries to lock are made.
+struct Reader {
+    directory: std::path::PathBuf,
+    /// Tries that find it locked.
+    tries: u32,
+    state: Mutex<(u32, Option<fs::File>)>,
+}
+
+impl Hook for Reader {
+    fn before(&self, call: &mut Call<'_>) -> io::Result<()> {
+        if call.operation == Operation::Lock {
+            let (seen, lock) = &mut *self.state.lock().expect("unpoisoned");
+            *seen += 1;
+            if *seen == 1 {
+                let directory = fs::File::open(&self.directory)?;
+                directory.lock_shared()?;
+                *lock = Some(directory);
+            }
+            if *seen > self.tries {
+                *lock = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn after(&self, _: &Call<'_>, outcome: io::Result<()>) -> io::Result<()> {
+        outcome
+    }
+}
+
+#[test]
+fn a_reader_that_looks_whether_it_is_locked_keeps_no_recorder_out() {
+    for (tries, seen) in [(1, 2), (5, 6), (u32::MAX, 10)] {
+        let (_temporary, directory, store) = opened();
+        drop(store);
+        let reader = Arc::new(Reader {
+            directory: directory.clone(),
+            tries,
+            state: Mutex::default(),
+        });
+        let installed = seam::install(reader.clone());
+        let opened = PosixStore::open(&directory);
+        drop(installed);
+        assert_eq!(reader.state.lock().expect("unpoisoned").0, seen);
+        match opened {
+            Ok(_) => assert_ne!(tries, u32::MAX),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::InUse);
+                assert_eq!(tries, u32::MAX);
+            }
+        }
+    }
 }
