@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 use tachograph_profile::reader::{Matcher, Selection};
 
+use crate::binaries::Binaries;
 use crate::{convert, diff, flame, list, manual, merge, report, symbolize, top, tree, verify};
 
 /// See what a CPU flight recorder left, and any profile in the pprof format.
@@ -64,9 +65,20 @@ pub(crate) struct Looking {
     /// Leave out frames of runtimes and standard libraries: what they use counts for who called them
     #[arg(long)]
     pub(crate) app: bool,
+}
+
+/// What binaries on this machine tell of profiles.
+#[derive(Debug, Args)]
+pub(crate) struct Local {
     /// Do not look for lines and inlined calls in the binaries on this machine
     #[arg(long)]
     pub(crate) no_local_binaries: bool,
+}
+
+impl Local {
+    pub(crate) fn binaries(&self) -> Binaries {
+        Binaries::new(!self.no_local_binaries)
+    }
 }
 
 impl Looking {

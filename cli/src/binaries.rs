@@ -23,6 +23,11 @@ impl Binaries {
         }
     }
 
+    /// Opens nothing.
+    pub(crate) fn none() -> Self {
+        Self::new(false)
+    }
+
     /// The profile with the lines and inlined calls that the binaries on this machine
     /// know of it.
     pub(crate) fn symbolized(&mut self, profile: Profile) -> Profile {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tachograph_profile::reader::{Frame, FrameSet, Granularity, Table};
 
 use crate::args::{Looking, Naming};
+use crate::binaries::Binaries;
 use crate::error::{Error, Result};
 use crate::input::{Capture, captures};
 use crate::names;
@@ -17,7 +18,8 @@ use crate::units;
 /// Compare two profiles: what got slower and what got faster, the largest change first
 ///
 /// Times are compared by the second of the clock, so that captures of different lengths
-/// can be: 0.5 is half of a core.
+/// can be: 0.5 is half of a core. Functions are those that the profiles name: a binary that
+/// is here for one side alone would make changes of its own. See `symbolize` for inlined calls.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What it was before, a profile or a directory with profiles. Alone a recorded directory: its
@@ -68,7 +70,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         Some(other) => (args.base.clone(), other.clone()),
         None => chosen(&args.base)?,
     };
-    let mut reader = Reader::new(&args.looking, None, Granularity::Functions);
+    let mut reader = Reader::new(
+        &args.looking,
+        None,
+        Binaries::none(),
+        Granularity::Functions,
+    );
     let base = read(base, &mut reader, output)?;
     let other = read(other, &mut reader, output)?;
     let (kind, unit) = reader.kind();

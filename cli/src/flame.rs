@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use inferno::flamegraph::{self, Options, Palette, color::BasicPalette};
 use tachograph_profile::reader::{CallTree, FrameSet, Granularity};
 
-use crate::args::{Looking, Naming, Paths, Saving};
+use crate::args::{Local, Looking, Naming, Paths, Saving};
+use crate::binaries::Binaries;
 use crate::convert::folded_name;
 use crate::error::{Error, Result};
 use crate::output::Output;
@@ -26,11 +27,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     looking: Looking,
     #[command(flatten)]
+    local: Local,
+    #[command(flatten)]
     naming: Naming,
     /// The texts of this label at the root, such as `task` or `thread`
     #[arg(long, value_name = "LABEL")]
     by: Option<String>,
-    /// Colour by what changed since these profiles were taken: red has grown, blue has shrunk
+    /// Colour by what changed since these profiles were taken: red has grown, blue has shrunk.
+    /// Functions are then those that the profiles name
     #[arg(long, value_name = "FILE or DIR")]
     diff: Vec<PathBuf>,
     #[command(flatten)]
@@ -39,7 +43,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let target = Target::of(&args.saving, output)?;
-    let mut reader = Reader::new(&args.looking, args.by.as_deref(), Granularity::Functions);
+    let mut reader = Reader::new(
+        &args.looking,
+        args.by.as_deref(),
+        // A binary that is here for one side alone would make changes of its own.
+        match args.diff[..] {
+            [] => args.local.binaries(),
+            _ => Binaries::none(),
+        },
+        Granularity::Functions,
+    );
     // Before and now.
     let mut tree = CallTree::<2>::default();
     let now = read(args, &args.paths.paths, 1, &mut reader, &mut tree, output)?;

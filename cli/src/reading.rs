@@ -37,12 +37,17 @@ pub(crate) struct Extent {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(looking: &'a Looking, by: Option<&'a str>, granularity: Granularity) -> Self {
+    pub(crate) fn new(
+        looking: &'a Looking,
+        by: Option<&'a str>,
+        binaries: Binaries,
+        granularity: Granularity,
+    ) -> Self {
         Self {
             by,
             looking,
             selection: looking.selection(),
-            binaries: Binaries::new(!looking.no_local_binaries),
+            binaries,
             frames: FrameSet::new(granularity),
             kind: None,
         }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde::Serialize;
 use tachograph_profile::reader::{Frame, FrameSet, Granularity, Row, Table};
 
-use crate::args::{Looking, Naming, Paths};
+use crate::args::{Local, Looking, Naming, Paths};
 use crate::error::Result;
 use crate::names;
 use crate::output::{Align, Cell, Grid, HEADING, Output, escaped};
@@ -20,6 +20,8 @@ pub(crate) struct Args {
     paths: Paths,
     #[command(flatten)]
     looking: Looking,
+    #[command(flatten)]
+    local: Local,
     #[command(flatten)]
     naming: Naming,
     /// One table for each text of this label, such as `task` or `thread`
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let mut reader = Reader::new(
         &args.looking,
         args.by.as_deref(),
+        args.local.binaries(),
         match args.lines {
             true => Granularity::Lines,
             false => Granularity::Functions,

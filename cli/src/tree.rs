@@ -5,7 +5,7 @@ use std::io::Write as _;
 use serde::Serialize;
 use tachograph_profile::reader::{CallTree, FrameSet, Granularity, NodeId};
 
-use crate::args::{Looking, Naming, Paths};
+use crate::args::{Local, Looking, Naming, Paths};
 use crate::error::Result;
 use crate::names;
 use crate::output::{FAINT, Output, cut, escaped};
@@ -22,6 +22,8 @@ pub(crate) struct Args {
     paths: Paths,
     #[command(flatten)]
     looking: Looking,
+    #[command(flatten)]
+    local: Local,
     #[command(flatten)]
     naming: Naming,
     /// The callers of each function below it, instead of the callees
@@ -47,7 +49,12 @@ pub(crate) fn percent(text: &str) -> std::result::Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
-    let mut reader = Reader::new(&args.looking, args.by.as_deref(), Granularity::Functions);
+    let mut reader = Reader::new(
+        &args.looking,
+        args.by.as_deref(),
+        args.local.binaries(),
+        Granularity::Functions,
+    );
     let mut tree = CallTree::<1>::default();
     let extent = reader.read(&args.paths.paths, output, |frames, sample, stack, value| {
         let label = args.by.as_deref();

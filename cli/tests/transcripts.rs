@@ -177,8 +177,8 @@ fn diff() {
     transcript(
         "diff",
         &[
-            "diff --no-local-binaries --app -n 5 service",
-            "diff --no-local-binaries --app --total -n 3 service_smol service",
+            "diff --app -n 5 service",
+            "diff --app --total -n 3 service_smol service",
             "diff --json foreign/go-threadcreate.pb.gz foreign/go-threadcreate.pb.gz",
             "diff foreign",
             "diff foreign/go-heap.pb.gz foreign/go-cpu.pb.gz",

@@ -82,12 +82,7 @@ fn entries_must_be_parts_of_captures_and_regular_files() {
             fs::remove_file(&profile).expect("remove");
             symlink(&sidecar, &profile).expect("symlink");
         },
-        &[
-            "this is not a regular file",
-            "its SHA-256 is",
-            "it has ",
-            "not a message of the pprof format",
-        ],
+        &["this is not a regular file"],
     );
 }
 

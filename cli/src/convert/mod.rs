@@ -9,7 +9,7 @@ pub(crate) use folded::folded_name;
 use clap::ValueEnum;
 use tachograph_profile::reader::{CallTree, FrameSet, Granularity, Merger};
 
-use crate::args::{Looking, Naming, Paths, Saving};
+use crate::args::{Local, Looking, Naming, Paths, Saving};
 use crate::asked::Asked;
 use crate::error::{Error, Result};
 use crate::input;
@@ -27,6 +27,8 @@ pub(crate) struct Args {
     to: Format,
     #[command(flatten)]
     looking: Looking,
+    #[command(flatten)]
+    local: Local,
     #[command(flatten)]
     naming: Naming,
     /// The texts of this label at the root of all stacks, such as `task` or `thread`
@@ -72,7 +74,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     if args.to == Format::Pprof {
         return pprof(args, &target, output);
     }
-    let mut reader = Reader::new(&args.looking, args.by.as_deref(), Granularity::Functions);
+    let mut reader = Reader::new(
+        &args.looking,
+        args.by.as_deref(),
+        args.local.binaries(),
+        Granularity::Functions,
+    );
     let mut threads: Vec<Thread> = Vec::new();
     reader.read(&args.paths.paths, output, |frames, sample, stack, value| {
         let name = match args.to {
