@@ -2,13 +2,10 @@
 
 use std::collections::HashMap;
 
-use tachograph_profile::reader::Frame;
+use tachograph_profile::reader::{Frame, readable};
 
 /// Generic arguments longer than this are left out of a shortened name.
 const GENERICS_MAX: usize = 16;
-
-/// Longer names are cut before they are looked at: they are nobody's, and take time.
-const NAME_BYTES_MAX: usize = 4096;
 
 /// How a frame is called: by its function, with file and line if they were asked
 /// for; without a name by its binary.
@@ -41,31 +38,17 @@ pub(crate) fn distinct(frames: &[&Frame], full: bool) -> Vec<String> {
 
 fn function(frame: &Frame, full: bool) -> String {
     if !frame.name.is_empty() {
-        let name = beginning(&frame.name, NAME_BYTES_MAX);
+        // Others leave names as the linker has them, or with the hash that makes them unique.
+        let name = readable(&frame.name, full);
         match full {
-            true => demangled(name, true),
-            false => short(&demangled(name, false)),
+            true => name,
+            false => short(&name),
         }
     } else if !frame.module.is_empty() {
         let file = frame.module.rsplit('/').next().unwrap_or_default();
         format!("[{file}]")
     } else {
         "[unknown]".to_owned()
-    }
-}
-
-/// At most `max` bytes of the text.
-fn beginning(text: &str, max: usize) -> &str {
-    let end = (0..=max.min(text.len())).rfind(|&it| text.is_char_boundary(it));
-    &text[..end.unwrap_or(0)]
-}
-
-/// Others leave names as the linker has them, or with the hash that makes them unique.
-fn demangled(name: &str, with_hash: bool) -> String {
-    match rustc_demangle::try_demangle(name) {
-        Ok(readable) if with_hash => readable.to_string(),
-        Ok(readable) => format!("{readable:#}"),
-        Err(_) => name.to_owned(),
     }
 }
 
@@ -174,7 +157,7 @@ mod tests {
             ("runtime.mallocgc", "runtime.mallocgc"),
             ("", ""),
         ] {
-            assert_eq!(short(&demangled(long, false)), expected);
+            assert_eq!(short(&readable(long, false)), expected);
         }
     }
 }

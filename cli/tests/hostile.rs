@@ -123,6 +123,42 @@ fn many_inlined_calls_at_one_place_do_not_multiply() {
 }
 
 #[test]
+fn short_names_that_stand_for_long_ones_do_not_multiply() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    // Tuples of twice the same, 24 deep: a megabyte each.
+    let digits = "89abcdefghijklmnopqrstuv";
+    let back: String = digits.chars().rev().map(|it| format!("B{it}_E")).collect();
+    let tuples = format!("{}h{back}", "T".repeat(24));
+    let mut message = profile_of("f");
+    for number in 0..20 {
+        message
+            .string_table
+            .push(format!("_RMC5c{number:04}{tuples}"));
+        message.function.push(proto::Function {
+            id: 2 + number,
+            name: 5 + number as i64,
+            ..Default::default()
+        });
+        message.location[0].line.push(proto::Line {
+            function_id: 2 + number,
+            ..Default::default()
+        });
+    }
+    let path = write(directory.path(), "expanded.pb", &message);
+    for arguments in [
+        &["top", "-n", "0"][..],
+        &["tree", "--min", "0"],
+        &["tree", "--full-names"],
+        &["convert", "--to", "folded"],
+        &["convert", "--to", "speedscope"],
+        &["convert", "--to", "firefox"],
+    ] {
+        let shown = printed(arguments.iter().chain([&path.as_str()]));
+        assert!(shown.len() < 100_000, "{arguments:?}: {}", shown.len());
+    }
+}
+
+#[test]
 fn absurd_numbers_are_added_up_without_harm() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut message = profile_of("f");

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use addr2line::Context;
-use addr2line::gimli::{self, DwarfSections, EndianSlice, Reader, RunTimeEndian, SectionId};
+use addr2line::gimli::{
+    self, DwarfSections, EndianSlice, Reader, ReaderOffset as _, RunTimeEndian, SectionId,
+};
 #[cfg(feature = "reader")]
 use addr2line::gimli::{Dwarf, EndianRcSlice};
 use flate2::read::ZlibDecoder;
@@ -12,6 +14,7 @@ use object::{CompressionFormat, Object, ObjectSection};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Parsed;
+use crate::readable::{NAME_BYTES_MAX, beginning};
 
 /// Debug information beyond this is left to the reader of the profile: it is held
 /// in memory while names are looked up.
@@ -75,18 +78,30 @@ pub(crate) fn frames_at<R: Reader>(
     let mut frames = context.find_frames(address).skip_all_loads()?;
     while let Some(frame) = frames.next()? {
         let name = match &frame.function {
-            Some(function) => Some(function.raw_name()?.into_owned()),
+            Some(function) => Some(text(function.name.clone())?),
             None => None,
         };
         let location = frame.location.as_ref();
         found.push(DebugFrame {
             name,
-            file: location.and_then(|it| it.file).map(str::to_owned),
+            file: location
+                .and_then(|it| it.file)
+                .map(|it| beginning(it, NAME_BYTES_MAX).to_owned()),
             line: location.and_then(|it| it.line).unwrap_or(0),
             column: location.and_then(|it| it.column).unwrap_or(0),
         });
     }
     Ok(found)
+}
+
+/// A name's beginning: any number of frames may have one of any length.
+fn text<R: Reader>(mut bytes: R) -> std::result::Result<String, gimli::Error> {
+    // The last character may be cut in two: it goes below.
+    let looked_at = R::Offset::from_u64(NAME_BYTES_MAX as u64 + 4)?;
+    if bytes.len() > looked_at {
+        bytes.truncate(looked_at)?;
+    }
+    Ok(beginning(&bytes.to_string_lossy()?, NAME_BYTES_MAX).to_owned())
 }
 
 /// The bytes of one section; none if it is absent or not needed for frames.
@@ -142,5 +157,23 @@ fn section<'a>(file: &Parsed<'a>, id: SectionId, budget: &mut u64) -> Result<Cow
             "section {} is compressed in a way other than zlib",
             id.name()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_without_end_is_cut_between_two_characters() {
+        let long = format!("a{}", "ä".repeat(NAME_BYTES_MAX));
+        for (bytes, expected) in [
+            ("main".as_bytes(), "main"),
+            (b"", ""),
+            (long.as_bytes(), &long[..NAME_BYTES_MAX - 1]),
+        ] {
+            let bytes = EndianSlice::new(bytes, RunTimeEndian::Little);
+            assert_eq!(text(bytes).expect("it has a beginning"), expected);
+        }
     }
 }

@@ -55,6 +55,7 @@ mod loaded;
 mod module;
 mod profile;
 pub mod proto;
+mod readable;
 #[cfg(feature = "reader")]
 pub mod reader;
 mod samples;

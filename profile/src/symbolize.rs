@@ -4,6 +4,7 @@ use crate::debug::{self, DebugFrame};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::module::{LoadedModules, Module};
+use crate::readable::readable;
 use crate::symbols::Symbols;
 
 /// Where function names come from.
@@ -153,10 +154,7 @@ fn is_mangled(name: &str) -> bool {
 }
 
 fn named(system_name: String, at: Option<DebugFrame>) -> Frame {
-    let name = match rustc_demangle::try_demangle(&system_name) {
-        Ok(name) => format!("{name:#}"),
-        Err(_) => system_name.clone(),
-    };
+    let name = readable(&system_name, false);
     let (file, line, column) = at.map_or((None, 0, 0), |at| (at.file, at.line, at.column));
     Frame {
         name,

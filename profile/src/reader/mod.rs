@@ -24,3 +24,5 @@ pub use table::{Row, Table};
 pub use tree::{CallTree, NodeId};
 pub use values::ValueKind;
 pub use weigh::Caps;
+
+pub use crate::readable::readable;
