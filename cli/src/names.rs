@@ -56,51 +56,49 @@ fn function(frame: &Frame, full: bool) -> String {
 fn short(name: &str) -> String {
     let name = without_hash(name);
     let mut short = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some(open) = rest.find('<') {
-        let (before, from) = rest.split_at(open);
-        short.push_str(before);
-        let Some(len) = bracketed(from) else {
-            short.push_str(from);
-            return short;
-        };
-        let (inside, after) = from.split_at(len);
+    let mut shown = 0;
+    for (open, close) in brackets(name) {
+        // What is left out has brackets, too.
+        if open < shown {
+            continue;
+        }
+        let before = &name[..open];
         // `<T as Trait>::method` begins with what names it, and is kept.
         let is_qualified =
             !before.ends_with(|it: char| it.is_alphanumeric() || it == '_' || it == ':');
-        if is_qualified {
-            short.push('<');
-            short.push_str(&self::short(&inside[1..len - 1]));
-            short.push('>');
-        } else if inside.len() > GENERICS_MAX {
+        if !is_qualified && close - open >= GENERICS_MAX {
+            short.push_str(&name[shown..open]);
             short.push_str("<…>");
-        } else {
-            short.push_str(inside);
+            shown = close + 1;
         }
-        rest = after;
     }
-    short.push_str(rest);
+    short.push_str(&name[shown..]);
     short
 }
 
-/// How long the bracketed part is that `text` begins with. Arrows close nothing.
-fn bracketed(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut before = ' ';
-    for (place, character) in text.char_indices() {
-        match character {
-            '<' => depth += 1,
-            '>' if before != '-' && before != '=' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(place + 1);
+/// Where brackets open and where each is closed, up to one that is not. Arrows close
+/// nothing.
+fn brackets(name: &str) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    let mut open = Vec::new();
+    let mut before = b' ';
+    for (place, byte) in name.bytes().enumerate() {
+        match byte {
+            b'<' => {
+                open.push(pairs.len());
+                pairs.push((place, place));
+            }
+            b'>' if before != b'-' && before != b'=' => {
+                if let Some(number) = open.pop() {
+                    pairs[number].1 = place;
                 }
             }
             _ => {}
         }
-        before = character;
+        before = byte;
     }
-    None
+    pairs.truncate(open.first().copied().unwrap_or(pairs.len()));
+    pairs
 }
 
 /// Older manglings end in `::h` and 16 hexadecimal digits.
@@ -115,6 +113,8 @@ fn without_hash(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -138,6 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn deep_brackets_take_no_longer_than_their_length() {
+        let deep = format!("{}{}", "<".repeat(2040), ">".repeat(2040));
+        let before = Instant::now();
+        for _ in 0..1000 {
+            assert_eq!(short(&deep), deep);
+            assert_eq!(short(&format!("f{deep}")), "f<…>");
+            assert_eq!(short(&deep[..4079]), deep[..4079]);
+        }
+        assert!(before.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
     fn hashes_and_long_generics_are_left_out() {
         for (long, expected) in [
             ("demo::f::h0123456789abcdef", "demo::f"),
@@ -152,7 +164,16 @@ mod tests {
                 "<alloc::vec::Vec<…> as core::ops::Drop>::drop",
             ),
             ("call::<fn(usize) -> alloc::string::String>", "call::<…>"),
+            (
+                "<<alloc::vec::Vec<u8> as a::T>::U as b::V<alloc::string::String>>::f::<u8>",
+                "<<alloc::vec::Vec<u8> as a::T>::U as b::V<…>>::f::<u8>",
+            ),
+            (
+                "f<a>::g<alloc::string::String",
+                "f<a>::g<alloc::string::String",
+            ),
             ("operator<<", "operator<<"),
+            (">a<alloc::string::String>", ">a<…>"),
             ("a->b", "a->b"),
             ("runtime.mallocgc", "runtime.mallocgc"),
             ("", ""),
