@@ -113,8 +113,6 @@ fn without_hash(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     #[test]
@@ -139,14 +137,11 @@ mod tests {
 
     #[test]
     fn deep_brackets_take_no_longer_than_their_length() {
-        let deep = format!("{}{}", "<".repeat(2040), ">".repeat(2040));
-        let before = Instant::now();
-        for _ in 0..1000 {
-            assert_eq!(short(&deep), deep);
-            assert_eq!(short(&format!("f{deep}")), "f<…>");
-            assert_eq!(short(&deep[..4079]), deep[..4079]);
-        }
-        assert!(before.elapsed() < Duration::from_secs(20));
+        // By the square of their length they would take hours.
+        let deep = format!("{}{}", "<".repeat(2_000_000), ">".repeat(2_000_000));
+        assert!(short(&deep) == deep);
+        assert_eq!(short(&format!("f{deep}")), "f<…>");
+        assert!(short(&deep[1..]) == deep[1..]);
     }
 
     #[test]

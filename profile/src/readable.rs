@@ -47,25 +47,19 @@ impl Write for Bounded {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     #[test]
     fn a_short_name_that_stands_for_a_long_one_is_cut_before_it_is_made() {
-        // Tuples of twice the same, 24 deep.
-        let digits = "89abcdefghijklmnopqrstuv";
+        // Tuples of twice the same, 48 deep: as a whole it would not be made in a year.
+        let digits = "89abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST";
         let back: String = digits.chars().rev().map(|it| format!("B{it}_E")).collect();
-        let name = format!("_RMC5c0000{}h{back}", "T".repeat(24));
-        let before = Instant::now();
-        for _ in 0..1000 {
-            for with_hash in [false, true] {
-                let readable = readable(&name, with_hash);
-                assert!(readable.starts_with("<(((("), "{readable}");
-                assert!(readable.len() <= NAME_BYTES_MAX, "{}", readable.len());
-            }
+        let name = format!("_RMC5c0000{}h{back}", "T".repeat(digits.len()));
+        for with_hash in [false, true] {
+            let readable = readable(&name, with_hash);
+            assert!(readable.starts_with("<(((("), "{readable}");
+            assert_eq!(readable.len(), NAME_BYTES_MAX);
         }
-        assert!(before.elapsed() < Duration::from_secs(20));
     }
 
     #[test]
