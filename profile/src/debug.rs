@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use addr2line::Context;
-use addr2line::gimli::{
-    self, DwarfSections, EndianSlice, Reader, ReaderOffset as _, RunTimeEndian, SectionId,
-};
 #[cfg(feature = "reader")]
-use addr2line::gimli::{Dwarf, EndianRcSlice};
+use addr2line::gimli::EndianRcSlice;
+use addr2line::gimli::{
+    self, Dwarf, DwarfSections, EndianSlice, Reader, ReaderOffset as _, RunTimeEndian, SectionId,
+};
 use flate2::read::ZlibDecoder;
 use object::{CompressionFormat, Object, ObjectSection};
 
+use crate::crates::Crates;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Parsed;
 use crate::readable::{NAME_BYTES_MAX, beginning};
@@ -24,6 +25,8 @@ const SECTION_BYTES_MAX: u64 = 256 << 20;
 pub(crate) struct DebugFrame {
     /// The linker's name, or the bare one if that is all there is.
     pub(crate) name: Option<String>,
+    /// The path of the module it is in, as its file tells.
+    pub(crate) module: Option<String>,
     pub(crate) file: Option<String>,
     pub(crate) line: u32,
     pub(crate) column: u32,
@@ -39,24 +42,23 @@ pub(crate) fn frames(file: &Parsed<'_>, addresses: &[u64]) -> Result<Vec<Vec<Deb
     let sections = DwarfSections::load(|id| section(file, id, &mut budget))?;
     let endian = endian(file);
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let context = Context::from_dwarf(dwarf).map_err(unusable)?;
+    let debug = DebugInfo::of(dwarf)?;
     Ok(addresses
         .iter()
         // One unit that cannot be understood does not make the others worthless.
-        .map(|&address| frames_at(&context, address).unwrap_or_default())
+        .map(|&address| debug.frames(address).unwrap_or_default())
         .collect())
 }
 
 /// The debug information of a file, held by itself: it stays when the file is let go.
 #[cfg(feature = "reader")]
-pub(crate) fn owned(file: &Parsed<'_>) -> Result<Context<EndianRcSlice<RunTimeEndian>>> {
+pub(crate) fn owned(file: &Parsed<'_>) -> Result<DebugInfo<EndianRcSlice<RunTimeEndian>>> {
     let mut budget = SECTION_BYTES_MAX;
     let endian = endian(file);
-    let dwarf = Dwarf::load(|id| {
+    DebugInfo::of(Dwarf::load(|id| {
         let bytes = section(file, id, &mut budget)?;
         Ok::<_, Error>(EndianRcSlice::new(bytes.into(), endian))
-    })?;
-    Context::from_dwarf(dwarf).map_err(unusable)
+    })?)
 }
 
 fn endian(file: &Parsed<'_>) -> RunTimeEndian {
@@ -66,36 +68,53 @@ fn endian(file: &Parsed<'_>) -> RunTimeEndian {
     }
 }
 
-fn unusable(source: gimli::Error) -> Error {
-    Error::malformed("the debug information cannot be read").caused_by(source)
+/// Debug information that addresses can be looked up in.
+pub(crate) struct DebugInfo<R: Reader> {
+    context: Context<R>,
+    crates: Crates,
 }
 
-pub(crate) fn frames_at<R: Reader>(
-    context: &Context<R>,
-    address: u64,
-) -> std::result::Result<Vec<DebugFrame>, gimli::Error> {
-    let mut found = Vec::new();
-    let mut frames = context.find_frames(address).skip_all_loads()?;
-    while let Some(frame) = frames.next()? {
-        let name = match &frame.function {
-            Some(function) => Some(text(function.name.clone())?),
-            None => None,
-        };
-        let location = frame.location.as_ref();
-        found.push(DebugFrame {
-            name,
-            file: location
-                .and_then(|it| it.file)
-                .map(|it| beginning(it, NAME_BYTES_MAX).to_owned()),
-            line: location.and_then(|it| it.line).unwrap_or(0),
-            column: location.and_then(|it| it.column).unwrap_or(0),
-        });
+impl<R: Reader> DebugInfo<R> {
+    fn of(dwarf: Dwarf<R>) -> Result<Self> {
+        let crates = Crates::of(&dwarf);
+        let context = Context::from_dwarf(dwarf).map_err(|source| {
+            Error::malformed("the debug information cannot be read").caused_by(source)
+        })?;
+        Ok(Self { context, crates })
     }
-    Ok(found)
+
+    pub(crate) fn frames(
+        &self,
+        address: u64,
+    ) -> std::result::Result<Vec<DebugFrame>, gimli::Error> {
+        let mut found = Vec::new();
+        let mut frames = self.context.find_frames(address).skip_all_loads()?;
+        while let Some(frame) = frames.next()? {
+            let location = frame.location.as_ref();
+            let file = location
+                .and_then(|it| it.file)
+                .map(|it| beginning(it, NAME_BYTES_MAX).to_owned());
+            let (mut name, mut module) = (None, None);
+            if let Some(function) = &frame.function {
+                name = Some(text(function.name.clone())?);
+                if function.language == Some(gimli::DW_LANG_Rust) {
+                    module = file.as_deref().and_then(|it| self.crates.module(it));
+                }
+            }
+            found.push(DebugFrame {
+                name,
+                module,
+                file,
+                line: location.and_then(|it| it.line).unwrap_or(0),
+                column: location.and_then(|it| it.column).unwrap_or(0),
+            });
+        }
+        Ok(found)
+    }
 }
 
 /// A name's beginning: any number of frames may have one of any length.
-fn text<R: Reader>(mut bytes: R) -> std::result::Result<String, gimli::Error> {
+pub(crate) fn text<R: Reader>(mut bytes: R) -> std::result::Result<String, gimli::Error> {
     // The last character may be cut in two: it goes below.
     let looked_at = R::Offset::from_u64(NAME_BYTES_MAX as u64 + 4)?;
     if bytes.len() > looked_at {

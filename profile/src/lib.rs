@@ -44,6 +44,7 @@
 
 mod build;
 mod check;
+mod crates;
 mod debug;
 mod decode;
 mod draft;

@@ -4,7 +4,7 @@ use crate::debug::{self, DebugFrame};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::module::{LoadedModules, Module};
-use crate::readable::readable;
+use crate::readable::{NAME_BYTES_MAX, beginning, readable};
 use crate::symbols::Symbols;
 
 /// Where function names come from.
@@ -26,7 +26,8 @@ pub enum Names {
     /// information in memory. Beyond 256 MiB of it, and wherever it does not reach, the
     /// symbol table has to do; split debug information (`.dwo`, `.dwp`, `.dSYM`) is not
     /// opened. Where it has nothing but line tables (`debug = "line-tables-only"`),
-    /// inlined functions go by their bare names, without a path.
+    /// inlined functions go by the path of the module that their file is, without
+    /// types and outer functions.
     Debug,
 }
 
@@ -126,6 +127,7 @@ pub(crate) fn combine(symbol: Option<String>, debug: Vec<DebugFrame>) -> Resolve
         .enumerate()
         .map(|(depth, mut frame)| {
             let own = frame.name.take();
+            let module = frame.module.take();
             // Only the outermost function has a symbol. Debug information may give
             // its bare name, without the path that the mangled one contains.
             let name = match (own, &symbol) {
@@ -139,7 +141,12 @@ pub(crate) fn combine(symbol: Option<String>, debug: Vec<DebugFrame>) -> Resolve
                 (None, Some(symbol)) if depth == outermost => symbol.clone(),
                 (own, _) => own?,
             };
-            Some(named(name, Some(frame)))
+            let mut named = named(name, Some(frame));
+            let is_own = depth < outermost || symbol.is_none();
+            if let Some(module) = module.filter(|_| is_own && !is_mangled(&named.system_name)) {
+                named.name = in_module(&module, &named.name);
+            }
+            Some(named)
         })
         .collect();
     Resolved {
@@ -147,6 +154,14 @@ pub(crate) fn combine(symbol: Option<String>, debug: Vec<DebugFrame>) -> Resolve
         frames: frames
             .unwrap_or_else(|| symbol.into_iter().map(|name| named(name, None)).collect()),
     }
+}
+
+/// A bare function of a module, which the types it was made for do not tell apart: they
+/// are not in the names of the others, either.
+fn in_module(module: &str, name: &str) -> String {
+    let end = name.find('<').filter(|&it| it > 0).unwrap_or(name.len());
+    let name = format!("{module}::{}", &name[..end]);
+    beginning(&name, NAME_BYTES_MAX).to_owned()
 }
 
 fn is_mangled(name: &str) -> bool {
@@ -178,6 +193,7 @@ mod tests {
     fn debug(name: Option<&str>, line: u32) -> DebugFrame {
         DebugFrame {
             name: name.map(str::to_owned),
+            module: Some("demo::deep".to_owned()),
             file: Some("src/lib.rs".to_owned()),
             line,
             column: 5,
@@ -214,7 +230,10 @@ mod tests {
         assert_eq!(
             shown(Some(MANGLED), frames),
             (
-                vec![frame("inner", "inner", 7), frame("demo::outer", MANGLED, 3)],
+                vec![
+                    frame("demo::deep::inner", "inner", 7),
+                    frame("demo::outer", MANGLED, 3)
+                ],
                 true
             )
         );
@@ -223,6 +242,21 @@ mod tests {
             shown(Some("malloc"), alias),
             (vec![frame("__libc_malloc", "__libc_malloc", 3)], true)
         );
+    }
+
+    #[test]
+    fn bare_names_get_the_path_of_their_module_and_lose_generics() {
+        let frames = vec![
+            debug(Some("{closure#0}<a::B<u8>, c::D>"), 9),
+            debug(Some(MANGLED), 8),
+            debug(Some("poll<a::B>"), 7),
+        ];
+        let expected = vec![
+            frame("demo::deep::{closure#0}", "{closure#0}<a::B<u8>, c::D>", 9),
+            frame("demo::outer", MANGLED, 8),
+            frame("demo::deep::poll", "poll<a::B>", 7),
+        ];
+        assert_eq!(shown(None, frames), (expected, true));
     }
 
     #[test]

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use addr2line::Context;
 use addr2line::gimli::{EndianRcSlice, RunTimeEndian};
 use object::{Object as _, ObjectSegment as _};
 
-use crate::debug;
+use crate::debug::{self, DebugInfo};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::symbolize::{Resolved, combine};
@@ -36,7 +35,7 @@ struct Segment {
 struct Loaded {
     image: Image,
     symbols: Symbols,
-    debug: Option<Context<EndianRcSlice<RunTimeEndian>>>,
+    debug: Option<DebugInfo<EndianRcSlice<RunTimeEndian>>>,
 }
 
 impl Binary {
@@ -138,10 +137,7 @@ impl Loaded {
             .iter()
             .zip(names)
             .map(|(&address, name)| {
-                let frames = self
-                    .debug
-                    .as_ref()
-                    .and_then(|it| debug::frames_at(it, address).ok());
+                let frames = self.debug.as_ref().and_then(|it| it.frames(address).ok());
                 combine(name, frames.unwrap_or_default())
             })
             .collect())
