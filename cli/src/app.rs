@@ -2,7 +2,7 @@
 
 /// Crates of Rust that run what an application asks for, by the names that paths begin
 /// with.
-const CRATES: [&str; 34] = [
+const CRATES: [&str; 33] = [
     "alloc",
     "async_executor",
     "async_global_executor",
@@ -33,7 +33,6 @@ const CRATES: [&str; 34] = [
     "smol",
     "std",
     "tachograph",
-    "tachograph_core",
     "tokio",
     "tokio_util",
     "tracing",
@@ -101,30 +100,70 @@ const BEGINNINGS: [&str; 9] = [
     "rust_panic",
 ];
 
-/// Functions of C's library that hot code of others is often seen in.
-const C_FUNCTIONS: [&str; 22] = [
-    "__clone",
-    "__memcpy_chk",
-    "__read",
-    "__write",
+/// Functions of C's library that hot code of others, or code that waits, is often seen
+/// in; some are known with two underscores before them, too.
+const C_FUNCTIONS: [&str; 61] = [
     "_start",
+    "accept",
+    "accept4",
     "calloc",
     "cfree",
+    "clock_gettime",
+    "clock_nanosleep",
     "clone",
     "clone3",
+    "close",
+    "connect",
+    "epoll_ctl",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_wait",
+    "fdatasync",
     "free",
+    "fsync",
+    "getrandom",
+    "kevent",
+    "madvise",
     "malloc",
     "memchr",
     "memcmp",
     "memcpy",
+    "memcpy_chk",
     "memmove",
+    "memrchr",
     "memset",
+    "mmap",
+    "mmap64",
+    "mprotect",
+    "munmap",
+    "nanosleep",
+    "open",
+    "open64",
+    "openat",
+    "openat64",
+    "poll",
+    "ppoll",
+    "pread",
+    "pread64",
+    "pwrite",
+    "pwrite64",
     "read",
+    "readv",
     "realloc",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "sched_yield",
+    "select",
+    "send",
+    "sendmsg",
+    "sendto",
     "start_thread",
+    "strlen",
     "syscall",
     "thread_start",
     "write",
+    "writev",
 ];
 
 /// Types that functions of Rust's core are of, as in `<str>::trim`.
@@ -144,13 +183,27 @@ pub(crate) fn is_app(name: &str, file: &str) -> bool {
     if name.is_empty() || name.contains("+0x") || is_library_source(file) {
         return false;
     }
-    if BEGINNINGS.iter().any(|it| name.starts_with(it)) || C_FUNCTIONS.contains(&name) {
+    if BEGINNINGS.iter().any(|it| name.starts_with(it)) {
+        return false;
+    }
+    // A bare function of Rust may be called `poll` as well.
+    if !file.ends_with(".rs") && is_c_function(name) {
         return false;
     }
     if let Some(package) = go_package(name) {
         return !GO_PACKAGES.contains(&package);
     }
-    !CRATES.contains(&first_crate(name))
+    !is_library(first_crate(name))
+}
+
+/// Whether a crate runs what an application asks for: ours do, too.
+fn is_library(name: &str) -> bool {
+    CRATES.contains(&name) || name.starts_with("tachograph_")
+}
+
+fn is_c_function(name: &str) -> bool {
+    let bare = name.strip_prefix("__").unwrap_or(name);
+    C_FUNCTIONS.contains(&bare) || bare.starts_with("pthread_")
 }
 
 /// Whether a source file is the compiler's, or of one of the crates in a registry.
@@ -166,7 +219,7 @@ fn is_library_source(file: &str) -> bool {
     let name = directory
         .rsplit_once('-')
         .map_or(directory, |(name, _)| name);
-    CRATES.contains(&name.replace('-', "_").as_str())
+    is_library(&name.replace('-', "_"))
 }
 
 /// The crate that a path of Rust begins in, also behind brackets, references and `dyn`.
@@ -218,6 +271,7 @@ mod tests {
             "example.com/shop/cart.(*Cart).Total",
             "compress",
             "hyper::proto::h1::role::parse",
+            "tachographer::draw",
         ] {
             assert!(is_app(name, ""), "{name}");
         }
@@ -237,6 +291,14 @@ mod tests {
             "runtime.mallocgc",
             "net/http.(*conn).serve",
             "internal/poll.(*FD).Read",
+            "tachograph::Tachograph::run",
+            "tachograph_core::labels::current::with",
+            "tachograph_sampler_linux::sampler::start",
+            "epoll_wait",
+            "__poll",
+            "recvfrom",
+            "pthread_cond_wait",
+            "__pthread_cond_wait",
         ] {
             assert!(!is_app(name, ""), "{name}");
         }
@@ -260,9 +322,15 @@ mod tests {
                 false,
             ),
             (&format!("{registry}/serde_json-1.0.154/src/de.rs"), true),
+            (
+                &format!("{registry}/tachograph-sampler-0.1.0/src/lib.rs"),
+                false,
+            ),
             ("src/main.rs", true),
         ] {
-            assert_eq!(is_app("fold", file), expected, "{file}");
+            for name in ["fold", "poll"] {
+                assert_eq!(is_app(name, file), expected, "{name} {file}");
+            }
         }
     }
 }

@@ -63,9 +63,10 @@ fn short(name: &str) -> String {
             continue;
         }
         let before = &name[..open];
-        // `<T as Trait>::method` begins with what names it, and is kept.
-        let is_qualified =
-            !before.ends_with(|it: char| it.is_alphanumeric() || it == '_' || it == ':');
+        // `<T as Trait>::method` begins with what names it, and is kept. Closures and
+        // operators of C++ end in brackets of their own.
+        let is_end_of_name = |it: char| it.is_alphanumeric() || "_:})".contains(it);
+        let is_qualified = !before.ends_with(is_end_of_name);
         if !is_qualified && close - open >= GENERICS_MAX {
             short.push_str(&name[shown..open]);
             short.push_str("<…>");
@@ -157,6 +158,14 @@ mod tests {
             (
                 "<alloc::vec::Vec<alloc::string::String> as core::ops::Drop>::drop",
                 "<alloc::vec::Vec<…> as core::ops::Drop>::drop",
+            ),
+            (
+                "{closure#0}<core::task::poll::Poll<()>, a::poll::{closure_env#0}<u8>>",
+                "{closure#0}<…>",
+            ),
+            (
+                "shop::Cart::operator()<std::vector<int>>(int)",
+                "shop::Cart::operator()<…>(int)",
             ),
             ("call::<fn(usize) -> alloc::string::String>", "call::<…>"),
             (
