@@ -10,6 +10,10 @@ pub(crate) const NAME_BYTES_MAX: usize = 4096;
 ///
 /// A few bytes of a mangled name can stand for a million. Neither the time that this
 /// takes nor the memory depends on that.
+#[cfg_attr(
+    not(feature = "reader"),
+    allow(unreachable_pub, reason = "only readers see it from outside")
+)]
 #[must_use]
 pub fn readable(name: &str, with_hash: bool) -> String {
     let name = beginning(name, NAME_BYTES_MAX);
