@@ -533,3 +533,19 @@ fn what_is_asked_for_by_name_and_not_there_is_said() {
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn standard_input_counts_once() {
+    let profile = fs::File::open(data("foreign/go-cpu.pb.gz")).expect("it is committed");
+    let output = tachograph(["top", "-n", "1", "-", "-"])
+        .stdin(profile)
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let said = complaint(&output);
+    assert_eq!(
+        said,
+        "tachograph: -: standard input was read already; name it once\n"
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("in 1 profile\n"));
+}

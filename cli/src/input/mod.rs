@@ -23,9 +23,13 @@ const ENDINGS: [&str; 4] = [".pprof", ".pb.gz", ".pb", ".prof"];
 ///
 /// Complains about a path that is not there, or a directory without any profile.
 pub(crate) fn files(paths: &[PathBuf], output: &mut Output) -> Vec<PathBuf> {
-    let mut files = Vec::new();
+    let mut files: Vec<PathBuf> = Vec::new();
     for path in paths {
-        if !path.is_dir() {
+        if path.as_os_str() == "-" && files.contains(path) {
+            output.complain("-: standard input was read already; name it once");
+            continue;
+        }
+        if path.as_os_str() == "-" || !path.is_dir() {
             files.push(path.clone());
             continue;
         }
