@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use regex::Regex;
+use tachograph_core::Timestamp;
 use tachograph_profile::reader::{Matcher, Selection};
 
 use crate::binaries::Binaries;
@@ -96,6 +97,23 @@ impl Looking {
             focus: matcher(&self.focus),
             ignore: matcher(&self.ignore),
         }
+    }
+}
+
+/// Which captures are looked at.
+#[derive(Debug, Args)]
+pub(crate) struct Period {
+    /// Only captures that started at this time or later (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    since: Option<Timestamp>,
+    /// Only captures that started before this time (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    until: Option<Timestamp>,
+}
+
+impl Period {
+    pub(crate) fn has(&self, start: Timestamp) -> bool {
+        self.since.is_none_or(|it| start >= it) && self.until.is_none_or(|it| start < it)
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use tachograph_profile::Profile;
 
 use crate::args::Looking;
+use crate::output::Output;
 
 /// So many are listed for whom what was asked for is not there.
 const LISTED_MAX: usize = 20;
@@ -55,8 +56,14 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What was asked for and is not there, in words.
-    pub(crate) fn missing(&self) -> Vec<String> {
+    /// Complains about what was asked for and is not there.
+    pub(crate) fn complain(&self, output: &mut Output) {
+        for missing in self.missing() {
+            output.complain(missing);
+        }
+    }
+
+    fn missing(&self) -> Vec<String> {
         let texts = self.texts.iter().filter(|it| !it.known.contains(it.text));
         let texts = texts.map(|it| {
             let AskedText { key, text, known } = it;

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     if args.json {
         return output.json(&Report {
             value: kind,
-            unit: &scale.unit,
+            unit: scale.unit(),
             base: side(&base, &scale),
             other: side(&other, &scale),
             changes,
@@ -145,42 +145,46 @@ fn chosen(directory: &std::path::Path) -> Result<(PathBuf, PathBuf)> {
 }
 
 /// How values of both sides become comparable.
-struct Scale {
+struct Scale<'a> {
     /// To seconds, if the values are times.
     factor: f64,
     by_time: bool,
-    unit: String,
+    /// Of the values by themselves.
+    unit: &'a str,
 }
 
-impl Scale {
-    fn of(unit: &str, base: &Side, other: &Side) -> Self {
+impl<'a> Scale<'a> {
+    fn of(unit: &'a str, base: &Side, other: &Side) -> Self {
         let by_time = base.seconds > 0.0 && other.seconds > 0.0;
         let factor = units::seconds_in(unit);
-        let unit = factor.map_or(unit, |_| "seconds");
         Self {
             factor: factor.unwrap_or(1.0),
             by_time,
-            unit: match by_time {
-                true => format!("{unit} per second"),
-                false => unit.to_owned(),
-            },
+            unit: factor.map_or(unit, |_| "seconds"),
         }
     }
 
     /// What stands behind the name of the value.
     fn heading(&self) -> String {
-        match self.unit.as_str() {
+        match self.unit().as_str() {
             "" => String::new(),
             unit => format!(", {unit}"),
         }
     }
 
+    fn unit(&self) -> String {
+        match self.by_time {
+            true => format!("{} per second", self.unit),
+            false => self.unit.to_owned(),
+        }
+    }
+
     /// A value for people.
     fn shown(&self, value: f64) -> String {
-        match self.unit.split(' ').next() {
-            Some("bytes") => units::bytes(value.round() as i64),
+        match self.unit {
+            "bytes" => units::bytes(value.round() as i64),
             _ if self.by_time => format!("{value:.3}"),
-            Some("seconds") => units::duration(value),
+            "seconds" => units::duration(value),
             _ => format!("{value:.0}"),
         }
     }
@@ -199,7 +203,7 @@ fn changes(
     other: &Side,
     frames: &FrameSet,
     total: bool,
-    scale: &Scale,
+    scale: &Scale<'_>,
 ) -> Vec<Change> {
     let mut sums = vec![[0_i64; 2]; frames.len()];
     for (which, side) in [base, other].into_iter().enumerate() {
@@ -241,7 +245,7 @@ fn print(
     args: &Args,
     changes: &[Change],
     frames: &FrameSet,
-    scale: &Scale,
+    scale: &Scale<'_>,
     output: &mut Output,
 ) -> Result {
     if changes.is_empty() {
@@ -296,7 +300,7 @@ fn print(
 #[derive(Serialize)]
 struct Report<'a> {
     value: &'a str,
-    unit: &'a str,
+    unit: String,
     base: ReportSide,
     other: ReportSide,
     changes: Vec<Change>,
@@ -309,7 +313,7 @@ struct ReportSide {
     total: f64,
 }
 
-fn side(side: &Side, scale: &Scale) -> ReportSide {
+fn side(side: &Side, scale: &Scale<'_>) -> ReportSide {
     ReportSide {
         path: side.path.display().to_string(),
         seconds: side.seconds,

@@ -11,7 +11,7 @@ use crate::binaries::Binaries;
 use crate::convert::folded_name;
 use crate::error::{Error, Result};
 use crate::output::Output;
-use crate::reading::{Reader, label_frame, label_name};
+use crate::reading::{Reader, label_number};
 use crate::save::Target;
 use crate::units;
 
@@ -97,8 +97,7 @@ fn read(
     output: &mut Output,
 ) -> Result<crate::reading::Extent> {
     reader.read(paths, output, |frames, sample, stack, value| {
-        let label = args.by.as_deref();
-        let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
+        let label = label_number(frames, args.by.as_deref(), sample);
         let stack = label.into_iter().chain(stack.iter().rev().copied());
         tree.add(stack, which, value)
             .map_err(|it| format!("{it:#}"))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use tachograph_core::{Sidecar, Timestamp};
 
+use crate::args::Period;
 use crate::error::Result;
 use crate::input::{Capture, captures};
 use crate::output::{Align, BAD, Cell, GOOD, Grid, Output};
@@ -18,12 +19,8 @@ pub(crate) struct Args {
     /// A directory that a recorder writes to
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Only captures that started at this time or later (RFC 3339)
-    #[arg(long, value_name = "TIME")]
-    since: Option<Timestamp>,
-    /// Only captures that started before this time (RFC 3339)
-    #[arg(long, value_name = "TIME")]
-    until: Option<Timestamp>,
+    #[command(flatten)]
+    period: Period,
     /// Only captures taken for this reason, such as `periodic`
     #[arg(long, value_name = "NAME")]
     reason: Option<String>,
@@ -58,7 +55,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
         let line = line(capture);
         // One without a sidecar that can be read is not known to be taken for another reason.
         if let Some(Err(problem)) = &capture.sidecar
-            && is_in_time(&line, args)
+            && args.period.has(line.started_at)
         {
             let path = args.directory.join(capture.name.sidecar());
             output.complain(format!("{}: {problem}", path.display()));
@@ -121,12 +118,7 @@ fn missing(captures: &[Capture], args: &Args) -> Option<String> {
 
 fn is_asked_for(line: &Line, args: &Args) -> bool {
     let is_meant = |it: &String| line.reason.as_ref() == Some(it);
-    is_in_time(line, args) && args.reason.as_ref().is_none_or(is_meant)
-}
-
-fn is_in_time(line: &Line, args: &Args) -> bool {
-    args.since.is_none_or(|it| line.started_at >= it)
-        && args.until.is_none_or(|it| line.started_at < it)
+    args.period.has(line.started_at) && args.reason.as_ref().is_none_or(is_meant)
 }
 
 fn line(capture: &Capture) -> Line {

@@ -79,9 +79,7 @@ impl<'a> Reader<'a> {
             asked.look_at(&profile);
             self.read_one(profile, &mut each)
         })?;
-        for missing in asked.missing() {
-            output.complain(missing);
-        }
+        asked.complain(output);
         Ok(Extent { profiles, seconds })
     }
 
@@ -136,6 +134,15 @@ pub(crate) fn label_frame(name: String) -> Frame {
         line: 0,
         module: "".into(),
     }
+}
+
+/// The number of the frame that stands for what `key` says of a sample, if it is asked for.
+pub(crate) fn label_number(
+    frames: &mut FrameSet,
+    key: Option<&str>,
+    sample: &SampleView<'_>,
+) -> Option<u32> {
+    Some(frames.number(&label_frame(label_name(key?, sample))))
 }
 
 /// `task compaction`, or `(no task)`.

@@ -55,34 +55,40 @@ impl Target {
         output: &mut Output,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result {
-        let failed = |path: &Path, error| Error::Finding(format!("{}: {error}", path.display()));
-        let (path, force) = match self {
+        let (path, saved) = match self {
             Self::Stdout => return to_stdout(output, write),
             Self::Stream(path) => {
-                return File::options()
-                    .write(true)
-                    .open(path)
-                    .and_then(|file| {
-                        let mut file = io::BufWriter::new(file);
-                        write(&mut file).and_then(|()| file.flush())
-                    })
-                    .map_err(|error| failed(path, error));
+                let file = File::options().write(true).open(path);
+                (path, file.and_then(|mut file| buffered(&mut file, write)))
             }
-            Self::File { path, force } => (path, *force),
+            Self::File { path, force } => (path, replace(path, *force, write)),
         };
-        let failed = |error| failed(path, error);
-        let mut file = NamedTempFile::new_in(directory_of(path)).map_err(failed)?;
-        let mut buffered = io::BufWriter::new(file.as_file_mut());
-        write(&mut buffered)
-            .and_then(|()| buffered.flush())
-            .map_err(failed)?;
-        drop(buffered);
-        let saved = match force {
-            true => file.persist(path),
-            false => file.persist_noclobber(path),
-        };
-        saved.map(drop).map_err(|error| failed(error.error))
+        saved.map_err(|error| Error::Finding(format!("{}: {error}", path.display())))
     }
+}
+
+/// Puts a file there that is whole from the beginning.
+fn replace(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(directory_of(path))?;
+    buffered(file.as_file_mut(), write)?;
+    match force {
+        true => file.persist(path)?,
+        false => file.persist_noclobber(path)?,
+    };
+    Ok(())
+}
+
+fn buffered(
+    file: &mut File,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = io::BufWriter::new(file);
+    write(&mut file)?;
+    file.flush()
 }
 
 /// Writes what is not for people: as it is, past what takes colours out.

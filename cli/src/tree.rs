@@ -9,7 +9,7 @@ use crate::args::{Local, Looking, Naming, Paths};
 use crate::error::Result;
 use crate::names;
 use crate::output::{FAINT, Output, cut, escaped};
-use crate::reading::{Reader, label_frame, label_name};
+use crate::reading::{Reader, label_number};
 use crate::units;
 
 /// Show callers and callees as an indented tree
@@ -57,8 +57,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     );
     let mut tree = CallTree::<1>::default();
     let extent = reader.read(&args.paths.paths, output, |frames, sample, stack, value| {
-        let label = args.by.as_deref();
-        let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
+        let label = label_number(frames, args.by.as_deref(), sample);
         let added = match args.callers {
             false => tree.add(
                 label.into_iter().chain(stack.iter().rev().copied()),

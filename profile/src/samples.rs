@@ -99,7 +99,7 @@ impl Samples {
     /// Takes back what was added since the last sample.
     #[cfg(feature = "reader")]
     pub(crate) fn take_back(&mut self) {
-        let end = self.ends.last().copied().unwrap_or_default();
+        let end = self.start(self.len());
         self.places.truncate(end.places);
         self.labels.truncate(end.labels);
         self.values.truncate(self.ends.len() * self.types);
@@ -108,7 +108,7 @@ impl Samples {
     /// What was added since the last sample: the stack and the labels.
     #[cfg(feature = "reader")]
     pub(crate) fn pending(&self) -> (&[u32], &[proto::Label]) {
-        let end = self.ends.last().copied().unwrap_or_default();
+        let end = self.start(self.len());
         (&self.places[end.places..], &self.labels[end.labels..])
     }
 
@@ -152,15 +152,13 @@ impl Samples {
                 selected.places.extend(&self.places(number)[cut..]);
                 selected.values.extend(self.values(number));
                 selected.labels.extend(self.labels(number));
-                selected.ends.push(End {
-                    places: selected.places.len(),
-                    labels: selected.labels.len(),
-                });
+                selected.end().expect("as many values as there are types");
             }
         }
         selected
     }
 
+    /// Where a sample begins, or the one to come.
     fn start(&self, number: usize) -> End {
         match number {
             0 => End::default(),

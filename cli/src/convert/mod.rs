@@ -14,7 +14,7 @@ use crate::asked::Asked;
 use crate::error::{Error, Result};
 use crate::input;
 use crate::output::Output;
-use crate::reading::{Reader, label_frame, label_name};
+use crate::reading::{Reader, label_number};
 use crate::save::Target;
 
 /// Convert profiles for other viewers
@@ -97,8 +97,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
                 threads.len() - 1
             }
         };
-        let label = args.by.as_deref();
-        let label = label.map(|key| frames.number(&label_frame(label_name(key, sample))));
+        let label = label_number(frames, args.by.as_deref(), sample);
         let stack = label.into_iter().chain(stack.iter().rev().copied());
         let tree = &mut threads[place].tree;
         tree.add(stack, 0, value).map_err(|it| format!("{it:#}"))
@@ -135,8 +134,6 @@ fn pprof(args: &Args, target: &Target, output: &mut Output) -> Result {
         let chosen = profile.retained(&selection);
         merger.add(&chosen).map_err(|it| format!("{it:#}"))
     })?;
-    for missing in asked.missing() {
-        output.complain(missing);
-    }
+    asked.complain(output);
     crate::merge::save(merger, target, output)
 }

@@ -16,9 +16,7 @@ mod wire;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tachograph_core::Timestamp;
-
-use crate::args::Saving;
+use crate::args::{Period, Saving};
 use crate::binaries::Binaries;
 use crate::error::Result;
 use crate::input::{self, Capture};
@@ -41,12 +39,8 @@ pub(crate) struct Args {
     directory: PathBuf,
     #[command(flatten)]
     saving: Saving,
-    /// Only captures that started at this time or later (RFC 3339)
-    #[arg(long, value_name = "TIME")]
-    since: Option<Timestamp>,
-    /// Only captures that started before this time (RFC 3339)
-    #[arg(long, value_name = "TIME")]
-    until: Option<Timestamp>,
+    #[command(flatten)]
+    period: Period,
     /// Do not look for inlined calls in the binaries on this machine
     #[arg(long)]
     no_local_binaries: bool,
@@ -57,7 +51,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     let mut captures = input::captures(&args.directory)?;
     let count = captures.len();
     let last = captures.last().map(|it| it.name);
-    captures.retain(|it| is_asked_for(it, args));
+    captures.retain(|it| args.period.has(it.name.start().into()));
     let has_last = captures.last().map(|it| it.name) == last;
     if captures.is_empty() {
         let directory = args.directory.display();
@@ -109,11 +103,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result {
     recording.set_window(gaps, deadline.filter(|_| has_last));
     let page = page::page(&recording)?;
     target.save(output, |out| out.write_all(&page))
-}
-
-fn is_asked_for(capture: &Capture, args: &Args) -> bool {
-    let start = Timestamp::from(capture.name.start());
-    args.since.is_none_or(|it| start >= it) && args.until.is_none_or(|it| start < it)
 }
 
 /// What is wrong with a capture before its profile is looked into.

@@ -69,7 +69,7 @@ pub struct FrameSet {
 }
 
 /// What a frame is, by the numbers of its texts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     name: u32,
     file: u32,
@@ -77,8 +77,11 @@ struct Key {
     module: u32,
 }
 
+/// The number of the empty text.
+const NO_TEXT: u32 = 0;
+
 /// Every text once, however many frames have it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Texts {
     texts: Vec<Arc<str>>,
     numbers: HashTable<u32>,
@@ -86,6 +89,16 @@ struct Texts {
 }
 
 impl Texts {
+    fn new() -> Self {
+        let mut texts = Self {
+            texts: Vec::new(),
+            numbers: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+        };
+        texts.number("");
+        texts
+    }
+
     fn number(&mut self, text: &str) -> u32 {
         let texts = &mut self.texts;
         let hash = self.hasher.hash_one(text);
@@ -117,7 +130,7 @@ impl FrameSet {
     pub fn new(granularity: Granularity) -> Self {
         Self {
             granularity,
-            texts: Texts::default(),
+            texts: Texts::new(),
             frames: Vec::new(),
             numbers: HashMap::new(),
         }
@@ -194,13 +207,13 @@ impl FrameSet {
             Key {
                 name: self.texts.number(profile.text(function.name)),
                 file: match self.granularity {
-                    Granularity::Functions => self.texts.number(""),
+                    Granularity::Functions => NO_TEXT,
                     Granularity::Lines => {
                         self.texts.number(&clean(profile.text(function.filename)))
                     }
                 },
                 line: 0,
-                module: self.texts.number(""),
+                module: NO_TEXT,
             }
         });
         self.number_of(Key { line, ..key })
@@ -214,17 +227,16 @@ impl FrameSet {
         location: &proto::Location,
         line: i64,
     ) -> u32 {
-        let nothing = self.texts.number("");
         let mapping = profile.index().mappings.place(location.mapping_id);
-        let module = mapping.map_or(nothing, |place| {
+        let module = mapping.map_or(NO_TEXT, |place| {
             *known.modules[place].get_or_insert_with(|| {
                 let mapping = &profile.tables().mapping[place];
                 self.texts.number(profile.text(mapping.filename))
             })
         });
         self.number_of(Key {
-            name: nothing,
-            file: nothing,
+            name: NO_TEXT,
+            file: NO_TEXT,
             line,
             module,
         })
